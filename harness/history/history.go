@@ -1,0 +1,205 @@
+package history
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Outcome of an operation.
+type Outcome uint8
+
+// The outcomes. An operation without a completion is OutcomeInfo.
+const (
+	OutcomeInfo Outcome = iota
+	OutcomeOK
+	OutcomeFail
+)
+
+// String gives Jepsen's word.
+func (o Outcome) String() string {
+	return [...]string{"info", "ok", "fail"}[o]
+}
+
+// Operation is an invocation and its completion. The fields mean what they mean in Event.
+type Operation struct {
+	ID      int64
+	Process int64
+	Client  int
+	Worker  int
+	Op      Op
+	Object  string
+	Grant   int64
+	Invoke  int64 // ns
+	Return  int64 // ns; Never without a completion. An Info completion has its time here, but may take effect later
+	Outcome Outcome
+
+	Token    string
+	Fence    int64
+	From     int64
+	Validity int64
+	Attempts int64
+	Belief   string
+	Count    *int64
+
+	Basis *int64
+	Left  *int64
+	Sold  bool
+
+	Code  string
+	Error string
+}
+
+// Death is the proven end of a client process: none of its workers did anything after Time.
+type Death struct {
+	Client int
+	Time   int64
+}
+
+// Loss is a client's own discovery that it no longer holds a grant.
+type Loss struct {
+	Grant int64 // ID of the acquire
+	Time  int64
+}
+
+// LedgerLine is a ledger entry with its SKU.
+type LedgerLine struct {
+	Object string
+	Ledger
+}
+
+// Levels are the stock of one SKU before and after the load; nil: not recorded.
+type Levels struct{ Initial, Final *int64 }
+
+// History is the whole record of a test, ready to be judged.
+type History struct {
+	Start int64 // ns: the load began
+	End   int64 // ns: the last event
+	// Complete: the harness wrote everything down. Otherwise the record breaks off at
+	// End (the harness was killed, or the file was cut) and Broken says how.
+	Complete bool
+	Broken   string
+
+	Operations []Operation // by Invoke
+	Deaths     []Death     // by Time
+	Losses     []Loss      // by Time
+	Faults     []Fault     // by Start
+	Ledger     []LedgerLine
+	Stock      map[string]Levels
+}
+
+// Seconds gives the time t (ns) as seconds since the load began.
+func (h *History) Seconds(t int64) float64 {
+	return float64(t-h.Start) / 1e9
+}
+
+// Assemble pairs events to a History. The events may come in any order; they are sorted
+// by time in place. An error means that they contradict each other: a completion
+// without an invocation, two of either, or a fault that ends without a start.
+func Assemble(events []Event) (*History, error) {
+	slices.SortStableFunc(events, func(a, b Event) int {
+		switch {
+		case a.Time < b.Time:
+			return -1
+		case a.Time > b.Time:
+			return 1
+		}
+		return 0
+	})
+	h := &History{Stock: map[string]Levels{}}
+	index := make(map[int64]int, len(events)/2)
+	faults := map[int]int{}
+	for i := range events {
+		e := &events[i]
+		if e.Type != LedgerEntry && e.Type != StockLevel {
+			h.End = max(h.End, e.Time)
+		}
+		switch e.Type {
+		case Begin:
+			h.Start = e.Time
+		case End:
+			h.Complete = true
+		case Invoke:
+			if _, twice := index[e.ID]; twice {
+				return nil, fmt.Errorf("operation %d is invoked twice", e.ID)
+			}
+			index[e.ID] = len(h.Operations)
+			h.Operations = append(h.Operations, Operation{
+				ID: e.ID, Process: e.Process, Client: e.Client, Worker: e.Worker,
+				Op: e.Op, Object: e.Object, Grant: e.Grant, Invoke: e.Time, Return: Never,
+			})
+		case OK, Fail, Info:
+			at, ok := index[e.ID]
+			if !ok {
+				return nil, fmt.Errorf("operation %d completes without an invocation", e.ID)
+			}
+			o := &h.Operations[at]
+			if o.Return != Never {
+				return nil, fmt.Errorf("operation %d completes twice", e.ID)
+			}
+			if o.Op != e.Op || o.Process != e.Process {
+				return nil, fmt.Errorf("operation %d completes as %s of process %d, but was invoked as %s of process %d",
+					e.ID, e.Op, e.Process, o.Op, o.Process)
+			}
+			complete(o, e)
+		case Lost:
+			h.Losses = append(h.Losses, Loss{Grant: e.Grant, Time: e.Time})
+		case ClientDeath:
+			h.Deaths = append(h.Deaths, Death{Client: e.Client, Time: e.Time})
+		case FaultStart:
+			if e.Fault == nil {
+				return nil, fmt.Errorf("a fault-start says nothing of its fault")
+			}
+			faults[e.Fault.N] = len(h.Faults)
+			h.Faults = append(h.Faults, *e.Fault)
+		case FaultEnd:
+			if e.Fault == nil {
+				return nil, fmt.Errorf("a fault-end says nothing of its fault")
+			}
+			at, ok := faults[e.Fault.N]
+			if !ok {
+				return nil, fmt.Errorf("fault %d ends without a start", e.Fault.N)
+			}
+			h.Faults[at] = *e.Fault
+		case LedgerEntry:
+			if e.Ledger == nil {
+				return nil, fmt.Errorf("a ledger event is empty")
+			}
+			h.Ledger = append(h.Ledger, LedgerLine{Object: e.Object, Ledger: *e.Ledger})
+		case StockLevel:
+			if e.Stock == nil {
+				return nil, fmt.Errorf("a stock event is empty")
+			}
+			l, level := h.Stock[e.Object], e.Stock.Level
+			if e.Stock.Final {
+				l.Final = &level
+			} else {
+				l.Initial = &level
+			}
+			h.Stock[e.Object] = l
+		case ClientUp, ClientDown:
+		default:
+			return nil, fmt.Errorf("unknown event type %q", e.Type)
+		}
+	}
+	slices.SortStableFunc(h.Ledger, func(a, b LedgerLine) int { return int(a.Seq - b.Seq) })
+	return h, nil
+}
+
+func complete(o *Operation, e *Event) {
+	o.Return = e.Time
+	switch e.Type {
+	case OK:
+		o.Outcome = OutcomeOK
+	case Fail:
+		o.Outcome = OutcomeFail
+	default:
+		o.Outcome = OutcomeInfo
+	}
+	if o.Grant == 0 {
+		o.Grant = e.Grant
+	}
+	o.Token, o.Fence, o.From, o.Validity = e.Token, e.Fence, e.From, e.Validity
+	o.Attempts, o.Belief, o.Count = e.Attempts, e.Belief, e.Count
+	o.Basis, o.Left, o.Sold = e.Basis, e.Left, e.Sold
+	o.Code, o.Error = e.Code, e.Error
+}
