@@ -1,0 +1,41 @@
+# picklock. Two commands do everything on a fresh machine with Go and Docker:
+#   make run    the main job: a test of a lock on real Redis, with verdict and report
+#   make test   all tests, installing what they need
+GO      ?= go
+BIN     := bin/picklock
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+
+.PHONY: run test check build deps soak browser bench fuzz clean
+
+build:
+	$(GO) build -o $(BIN) ./cmd/picklock
+
+# The exit status of picklock run is the verdict: 1 means that the lock was caught, which
+# is what the built-in example is there to show.
+run: build
+	@$(BIN) run $(ARGS); status=$$?; \
+	if [ $$status -gt 2 ]; then exit $$status; fi; \
+	echo "(picklock's exit status was $$status: 0 valid, 1 violated, 2 unknown)"
+
+# Formatting, vet, staticcheck, and every test under the race detector.
+test: deps check
+	$(GO) test -race -timeout 20m -v ./... 2>&1 | sh docker/summary.sh
+
+check:
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "gofmt would change:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+
+# What the tests need beyond Go and Docker, from Debian's packages.
+deps:
+	@missing=""; \
+	command -v redis-server >/dev/null || missing="$$missing redis-server"; \
+	command -v gcc >/dev/null || missing="$$missing gcc libc6-dev"; \
+	if [ -n "$$missing" ]; then \
+	  echo "installing:$$missing"; \
+	  sudo=""; [ "$$(id -u)" = 0 ] || sudo=sudo; \
+	  $$sudo apt-get update -qq && $$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; \
+	fi
+
+clean:
+	rm -rf bin store

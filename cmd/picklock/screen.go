@@ -1,0 +1,95 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"picklock/harness"
+	"picklock/harness/store"
+	"picklock/reports"
+)
+
+// screen shows a test to a person: a live line on a terminal, plain lines elsewhere, and
+// nothing but the result in JSON.
+type screen struct {
+	out   io.Writer
+	json  bool
+	live  bool // the output is a terminal
+	color bool
+	width int
+	last  string    // the last phase that was told
+	told  time.Time // when a plain line last told of the load
+}
+
+// plainEvery is how often a plain line tells how the load goes.
+const plainEvery = 5 * time.Second
+
+func newScreen(cmd *cobra.Command, asJSON bool) *screen {
+	s := &screen{out: cmd.OutOrStdout(), json: asJSON, width: 80}
+	if f, ok := s.out.(*os.File); ok && !asJSON && term.IsTerminal(int(f.Fd())) {
+		s.live, s.color = true, os.Getenv("NO_COLOR") == ""
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 20 {
+			s.width = w
+		}
+	}
+	return s
+}
+
+func (s *screen) say(format string, args ...any) {
+	if !s.json {
+		s.clear()
+		fmt.Fprintf(s.out, format+"\n", args...)
+	}
+}
+
+// clear wipes the live line.
+func (s *screen) clear() {
+	if s.live {
+		fmt.Fprint(s.out, "\r\x1b[K")
+	}
+}
+
+func (s *screen) progress(p harness.Progress) {
+	if s.json {
+		return
+	}
+	if p.Phase != "" {
+		if s.last != p.Phase {
+			s.say("%s", p.Phase)
+		}
+		s.last = p.Phase
+		return
+	}
+	line := fmt.Sprintf("%5.1f s of %.0f s  %6.0f operations/s  violations so far: %d", p.Elapsed.Seconds(), p.Limit.Seconds(), p.PerSecond, p.Violations)
+	if p.Fault != "" {
+		line += "  fault: " + p.Fault
+	}
+	if s.live {
+		if len(line) > s.width-1 {
+			line = line[:s.width-1]
+		}
+		fmt.Fprint(s.out, "\r\x1b[K"+line)
+		return
+	}
+	if time.Since(s.told) >= plainEvery {
+		s.told = time.Now()
+		fmt.Fprintln(s.out, strings.TrimSpace(line))
+	}
+}
+
+// result writes the reports into the test's folder and shows the verdict.
+func (s *screen) result(out harness.Outcome) error {
+	if err := reports.Write(string(out.Dir), out.Result, out.History); err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	if s.json {
+		return printJSON(s, out.Result)
+	}
+	return reports.Terminal(s.out, out.Result, out.Dir.Path(store.ReportFile), s.color)
+}

@@ -1,0 +1,99 @@
+package client
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	"picklock/harness/history"
+)
+
+// Holding says that a worker's last recorded event is a grant without a release: it is
+// in the section.
+type Holding struct {
+	Client, Worker int
+	Object         string // the lock's name
+	Grant          int64  // ID of the acquire
+	Since          int64  // ns: the acquire returned
+}
+
+// holders follows the record and knows who is in a section. Its methods may be called
+// from several goroutines.
+type holders struct {
+	mu     sync.Mutex
+	epochs map[[2]int]int // client, worker → highest process of its ids
+	open   map[[2]int]Holding
+	up     map[[2]int]int // client, worker → lives that reported to be ready
+}
+
+func newHolders() *holders {
+	return &holders{epochs: map[[2]int]int{}, open: map[[2]int]Holding{}, up: map[[2]int]int{}}
+}
+
+// see takes the next event of the record.
+func (h *holders) see(cfg Config, e *history.Event) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	key := [2]int{e.Client, e.Worker}
+	switch e.Type {
+	case history.Invoke, history.OK, history.Fail, history.Info:
+		h.epochs[key] = max(h.epochs[key], cfg.epochOf(e.Process)+1)
+		h.operation(key, e)
+	case history.ClientUp:
+		h.epochs[key] = max(h.epochs[key], cfg.epochOf(e.Process)+1)
+		h.up[key]++
+	case history.Lost:
+		if h.open[key].Grant == e.Grant {
+			delete(h.open, key)
+		}
+	case history.ClientDeath, history.ClientDown:
+		for k := range h.open {
+			if k[0] == e.Client {
+				delete(h.open, k)
+			}
+		}
+	}
+}
+
+func (h *holders) operation(key [2]int, e *history.Event) {
+	switch {
+	case e.Op == history.Acquire && e.Type == history.OK && e.Belief == "" && e.Grant == 0:
+		h.open[key] = Holding{Client: e.Client, Worker: e.Worker, Object: e.Object, Grant: e.ID, Since: e.Time}
+	case e.Op == history.Release && e.Type == history.Invoke && h.open[key].Grant == e.Grant:
+		delete(h.open, key)
+	}
+}
+
+// now lists the holdings, the longest first.
+func (h *holders) now() []Holding {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var all []Holding
+	for _, o := range h.open {
+		all = append(all, o)
+	}
+	slices.SortFunc(all, func(a, b Holding) int { return cmp.Compare(a.Since, b.Since) })
+	return all
+}
+
+// ready is how many lives of the client reported all workers ready.
+func (h *holders) ready(client, workers int) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	least := h.up[[2]int{client, 0}]
+	for w := range workers {
+		least = min(least, h.up[[2]int{client, w}])
+	}
+	return least
+}
+
+// next are the first unused epochs of the client's workers.
+func (h *holders) next(client, workers int) []int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	out := make([]int, workers)
+	for w := range out {
+		out[w] = h.epochs[[2]int{client, w}]
+	}
+	return out
+}

@@ -1,0 +1,155 @@
+package client
+
+import (
+	"sync"
+
+	"picklock/harness/history"
+	"picklock/locks"
+)
+
+// recorder writes one worker's operations to its journal. A worker and the renewals that
+// its lock makes in the background share it, hence the mutex; it is nearly always free.
+type recorder struct {
+	mu      sync.Mutex
+	journal *history.Journal
+	silent  bool // operations are not recorded
+	cfg     Config
+	worker  int
+	next    int    // next unused epoch
+	self    thread // the worker itself
+	renewer thread // the renewals that its lock makes on its own, beside it
+	from    int64  // start of the last attempt of the acquire under way
+	tries   int64
+	broken  error // the journal could not be written: the worker must end
+}
+
+// thread is one logical thread of the history: what it invokes, it completes before it
+// invokes again.
+type thread struct {
+	begun bool
+	epoch int
+	count int64 // operations of the present process
+}
+
+func newRecorder(cfg Config, worker int) (*recorder, error) {
+	r := &recorder{cfg: cfg, worker: worker, next: cfg.Epochs[worker], silent: cfg.Unrecorded}
+	r.begin(&r.self)
+	var err error
+	r.journal, err = history.CreateJournal(cfg.journal(worker))
+	return r, err
+}
+
+func (r *recorder) append(e history.Event) {
+	if r.silent && e.Op != "" {
+		return
+	}
+	e.Client, e.Worker = r.cfg.Client, r.worker
+	if err := r.journal.Append(&e); err != nil && r.broken == nil {
+		r.broken = err
+	}
+}
+
+// begin lets the thread go on as a new process.
+func (r *recorder) begin(t *thread) {
+	*t = thread{begun: true, epoch: r.next}
+	r.next++
+}
+
+// thread is the one that does op.
+func (r *recorder) thread(op history.Op) *thread {
+	if op == history.Extend {
+		return &r.renewer
+	}
+	return &r.self
+}
+
+// now spares an unrecorded run the reading of the clock, so that the benchmark shows it
+// as part of the recording.
+func (r *recorder) now() int64 {
+	if r.silent {
+		return 0
+	}
+	return history.Now()
+}
+
+// up tells that the worker is ready.
+func (r *recorder) up() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.append(history.Event{Time: history.Now(), Type: history.ClientUp, Process: r.cfg.processID(r.worker, r.self.epoch)})
+}
+
+// invoke records the start of an operation and returns its completion's frame.
+func (r *recorder) invoke(op history.Op, object string, grant int64) history.Event {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t := r.thread(op)
+	if !t.begun || t.count == opsPerProcess-1 {
+		r.begin(t)
+	}
+	t.count++
+	process := r.cfg.processID(r.worker, t.epoch)
+	e := history.Event{
+		Type: history.Invoke, Op: op, ID: process*opsPerProcess + t.count, Process: process, Object: object, Grant: grant,
+	}
+	if op == history.Acquire {
+		r.from, r.tries = 0, 0
+	}
+	e.Time = r.now()
+	r.append(e)
+	return e
+}
+
+// complete records the end of an operation: e as invoke returned it, with what is known
+// now. An unknown outcome ends the process: the worker goes on under a new id.
+func (r *recorder) complete(e history.Event) {
+	at := r.now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e.Time = at
+	if e.Op == history.Acquire {
+		e.From, e.Attempts = r.from, r.tries
+	}
+	r.append(e)
+	if e.Type == history.Info {
+		r.begin(r.thread(e.Op))
+	}
+}
+
+// lost records that the client learned of the loss of a grant.
+func (r *recorder) lost(object string, grant int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.append(history.Event{
+		Time: r.now(), Type: history.Lost, Object: object, Grant: grant, Process: r.cfg.processID(r.worker, r.self.epoch),
+	})
+}
+
+// attempt is the lock's trace: each attempt counts from here.
+func (r *recorder) attempt() {
+	r.from = r.now()
+	r.tries++
+}
+
+func (r *recorder) close() error {
+	return r.journal.Close()
+}
+
+func (r *recorder) failed() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.broken
+}
+
+// renewal is the lock's trace of a renewal that it makes on its own for the grant.
+func (r *recorder) renewal(object string, grant func() int64) func() func(locks.Grant, error) {
+	return func() func(locks.Grant, error) {
+		e := r.invoke(history.Extend, object, grant())
+		from := e.Time
+		return func(g locks.Grant, err error) {
+			e.From, e.Validity = from, int64(g.Validity)
+			classify(&e, err)
+			r.complete(e)
+		}
+	}
+}

@@ -1,0 +1,116 @@
+package harness
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"picklock/harness/history"
+	"picklock/harness/store"
+	"picklock/harness/topology"
+	"picklock/locks"
+	"picklock/models"
+)
+
+// Judge judges the test stored in dir and writes results.json. It needs no servers, and
+// can be repeated at any time. A history that is damaged other than by a torn tail is
+// history.ErrDamaged.
+func Judge(dir store.Dir) (Outcome, error) {
+	out := Outcome{Dir: dir}
+	t, err := dir.ReadTest()
+	if err != nil {
+		return out, err
+	}
+	spec, ok := locks.Find(t.Lock)
+	if !ok {
+		return out, usage("%s is a test of the lock %q, which this version does not know", dir, t.Lock)
+	}
+	out.History, err = history.Load(dir.Path(store.HistoryFile), dir.Path(store.Journals))
+	if errors.Is(err, fs.ErrNotExist) {
+		return out, fmt.Errorf("%s: %w: it has no %s", dir, store.ErrNotATest, store.HistoryFile)
+	}
+	if err != nil {
+		return out, err
+	}
+	out.Report = models.Judge(out.History, params(t, spec.Meta))
+	out.Result = result(t, out.History, out.Report)
+	return out, dir.WriteResult(out.Result)
+}
+
+func params(t *store.Test, m locks.Meta) models.Params {
+	p := models.Params{
+		NoTTL: m.NoTTL, TTL: time.Duration(t.TTL), Grace: time.Duration(t.Grace), Reentrant: m.Reentrant,
+		PorcupineTimeout: time.Duration(t.CheckTimeout), MinSales: bound(t.MinSales), MinContention: bound(t.MinContention),
+		FaultWanted: len(t.Nemesis) > 0,
+	}
+	for _, id := range m.Promises {
+		p.Promises = append(p.Promises, models.Property(id))
+	}
+	return p
+}
+
+// bound gives a threshold of the flags in the form of models.Params, where 0 is "the default".
+func bound(n int) int {
+	if n == 0 {
+		return -1
+	}
+	return n
+}
+
+func result(t *store.Test, h *history.History, rep *models.Report) *store.Result {
+	r := &store.Result{
+		Verdict: rep.Verdict, Vacuous: rep.Vacuous, VacuousWhy: rep.VacuousWhy, Test: *t,
+		Properties: rep.Properties, Measures: rep.Measures, Broken: h.Broken, Rerun: Rerun(*t),
+		Faults: []store.Fault{},
+	}
+	for _, f := range h.Faults {
+		end := f.End
+		if end == 0 {
+			end = h.End
+		}
+		r.Faults = append(r.Faults, store.Fault{
+			Kind: f.Kind, Target: f.Target, StartS: h.Seconds(f.Start), EndS: h.Seconds(end),
+			Landed: f.Landed, Proof: f.Proof, Healed: f.Healed, Error: f.Error,
+		})
+	}
+	r.Expected = Expect(t, rep.Properties)
+	return r
+}
+
+// about says what ran: the topology's word, and this program's.
+func about(c topology.Cluster) map[string]string {
+	a := map[string]string{"picklock": Version(), "go": runtime.Version(), "os": runtime.GOOS + "/" + runtime.GOARCH}
+	maps.Copy(a, c.About())
+	return a
+}
+
+// Version is this program's, as the build knows it.
+func Version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	v := info.Main.Version
+	i := slices.IndexFunc(info.Settings, func(s debug.BuildSetting) bool { return s.Key == "vcs.revision" })
+	if i >= 0 && (v == "" || v == "(devel)") {
+		v = "(devel) " + info.Settings[i].Value[:12]
+	}
+	return v
+}
+
+// ExitCode is the status that a test's result is told by: 0 valid, 1 violated, 2 unknown
+// or vacuous.
+func ExitCode(r *store.Result) int {
+	switch {
+	case r.Verdict == models.Violated:
+		return 1
+	case r.Verdict == models.Valid && !r.Vacuous:
+		return 0
+	}
+	return 2
+}

@@ -1,0 +1,180 @@
+// Package harness takes one test from its plan to its verdict: it starts the topology
+// and the clients, lets the nemesis loose, keeps the record, and has it judged.
+//
+// In go Options, out comes a store.Result and a folder in the store. It decides nothing
+// about locks (locks), faults (nemesis) or truth (models): it brings them together, and
+// cleans up after them whatever happens.
+package harness
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/agnivade/levenshtein"
+	"github.com/google/uuid"
+
+	"picklock/harness/store"
+	"picklock/harness/topology"
+	"picklock/locks"
+	"picklock/locks/deduct"
+	"picklock/nemesis"
+)
+
+// ErrUsage marks an error as the caller's: what was asked for cannot be done, and the
+// text says what could.
+var ErrUsage = errors.New("wrong usage")
+
+func usage(format string, args ...any) error {
+	return &usageError{fmt.Sprintf(format, args...)}
+}
+
+type usageError struct{ text string }
+
+func (e *usageError) Error() string { return e.text }
+
+func (e *usageError) Unwrap() error { return ErrUsage }
+
+// Options say what to test. The zero value of a field of Test means its default, where
+// that is named at Defaults or Plan.
+type Options struct {
+	store.Test
+	Root string // of the store
+}
+
+// Defaults are the options of a test that says nothing else.
+func Defaults() Options {
+	return Options{
+		Root: "store",
+		Test: store.Test{
+			Lock: "setex-del", Deduct: "read-write", Topology: "single", Nemesis: []string{"pause-client"},
+			TimeLimit: store.Duration(15 * time.Second), Clients: 5, Workers: 2,
+			Stock: 1_000_000, SKUs: 1,
+			Think: store.Duration(50 * time.Millisecond), Pause: store.Duration(5 * time.Millisecond),
+			AcquireTimeout: store.Duration(10 * time.Second), Grace: store.Duration(time.Second),
+			MinSales: 20, MinContention: 1, CheckTimeout: store.Duration(30 * time.Second),
+			Persistence: string(topology.PersistEverysec), StockOn: "own", Runtime: "auto", Reach: "auto",
+		},
+	}
+}
+
+// Topologies lists the topologies, with a line on each.
+func Topologies() [][2]string {
+	return [][2]string{{"single", "one Redis for the lock, and one for the stock that no fault touches"}}
+}
+
+// Plan checks the options and fills in what was left open: the TTL, the timeouts, the
+// run's id and name, and the schedule of faults that the seed draws. An error that wraps
+// ErrUsage says in one line what is wrong and what would be right.
+func Plan(o Options) (Options, error) {
+	t := &o.Test
+	lock, ok := locks.Find(t.Lock)
+	if !ok {
+		return o, unknown("lock", t.Lock, lockNames())
+	}
+	if _, ok := deduct.Find(t.Deduct); !ok {
+		return o, unknown("deduction", t.Deduct, deductNames())
+	}
+	if t.Topology != "single" {
+		return o, unknown("topology", t.Topology, []string{"single"})
+	}
+	if err := checkValues(t); err != nil {
+		return o, err
+	}
+	var kinds []nemesis.Kind
+	for _, name := range t.Nemesis {
+		k, ok := nemesis.Find(name)
+		if !ok {
+			return o, unknown("nemesis", name, append(nemesisNames(), "none"))
+		}
+		kinds = append(kinds, k)
+	}
+	if t.TTL == 0 {
+		t.TTL = store.Duration(defaultTTL(lock.Meta, time.Duration(t.TimeLimit)))
+	}
+	if t.RedisTimeout == 0 {
+		t.RedisTimeout = t.TTL / 20
+	}
+	if len(t.Schedule) == 0 {
+		plan, err := nemesis.Draw(t.Seed, kinds, time.Duration(t.TimeLimit), time.Duration(t.TTL), time.Duration(t.Grace))
+		if err != nil {
+			return o, usage("%s", err)
+		}
+		for _, p := range plan {
+			t.Schedule = append(t.Schedule, store.Planned{Kind: p.Kind, At: store.Duration(p.At), For: store.Duration(p.For), Pick: p.Pick})
+		}
+	}
+	t.Name = store.TestName(t.Lock, t.Deduct, t.Topology, t.Nemesis)
+	t.Run = uuid.NewString()[:13]
+	t.Started = store.Now()
+	return o, nil
+}
+
+// defaultTTL is the TTL of the lock's source, but at most a tenth of the time limit, so
+// that faults which must outlast it fit in several times, and the quiet tail too.
+func defaultTTL(m locks.Meta, limit time.Duration) time.Duration {
+	bound := (limit / 10).Round(time.Millisecond)
+	if m.TTL > 0 && m.TTL < bound {
+		return m.TTL
+	}
+	return bound
+}
+
+func checkValues(t *store.Test) error {
+	for _, c := range []struct {
+		flag string
+		n    int64
+		min  int64
+	}{
+		{"clients", int64(t.Clients), 1}, {"workers", int64(t.Workers), 1}, {"stock", t.Stock, 0}, {"skus", int64(t.SKUs), 1},
+		{"min-sales", int64(t.MinSales), 0}, {"min-contention", int64(t.MinContention), 0},
+	} {
+		if c.n < c.min {
+			return usage("--%s must be at least %d, not %d", c.flag, c.min, c.n)
+		}
+	}
+	for _, c := range []struct {
+		flag string
+		d    store.Duration
+		min  time.Duration
+	}{
+		{"ttl", t.TTL, 0}, {"time-limit", t.TimeLimit, time.Second}, {"think", t.Think, 0}, {"think-after", t.Pause, 0},
+		{"acquire-timeout", t.AcquireTimeout, time.Millisecond}, {"redis-timeout", t.RedisTimeout, 0}, {"grace", t.Grace, 0},
+		{"check-timeout", t.CheckTimeout, time.Millisecond},
+	} {
+		if time.Duration(c.d) < c.min {
+			return usage("--%s must be at least %s, not %s", c.flag, c.min, c.d)
+		}
+	}
+	if t.Rate < 0 {
+		return usage("--rate must not be negative (0: no bound), not %g", t.Rate)
+	}
+	for _, c := range []struct {
+		flag, value string
+		may         []string
+	}{
+		{"persistence", t.Persistence, []string{"none", "everysec", "always"}},
+		{"stock-on", t.StockOn, []string{"own", "lock"}},
+		{"runtime", t.Runtime, []string{"auto", "docker", "process"}},
+		{"reach", t.Reach, []string{"auto", "container", "published"}},
+	} {
+		if !contains(c.may, c.value) {
+			return usage("--%s must be one of %s, not %q", c.flag, list(c.may), c.value)
+		}
+	}
+	return nil
+}
+
+// unknown names what there is instead of a name that there is not.
+func unknown(what, name string, names []string) error {
+	nearest, best := "", len(name)
+	for _, n := range names {
+		if d := levenshtein.ComputeDistance(name, n); d < best {
+			nearest, best = n, d
+		}
+	}
+	if nearest != "" && best <= max(2, len(name)/2) {
+		return usage("there is no %s %q; did you mean %q?", what, name, nearest)
+	}
+	return usage("there is no %s %q; there are: %s", what, name, list(names))
+}

@@ -1,0 +1,78 @@
+package harness
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"picklock/harness/history"
+	"picklock/models"
+)
+
+// Progress tells how a test goes.
+type Progress struct {
+	Phase      string        // what is being done, in words; empty while the load runs
+	Elapsed    time.Duration // since the load began
+	Limit      time.Duration
+	PerSecond  float64 // operations completed in the last moments
+	Fault      string  // the fault that works now; empty: none
+	Violations int     // seen so far, by a first look; the checkers have the last word
+}
+
+func (e Env) progress(p Progress) {
+	if e.Progress != nil {
+		e.Progress(p)
+	}
+}
+
+// gauge watches the record for the live line.
+type gauge struct {
+	mu    sync.Mutex
+	live  *models.Live
+	done  int // operations completed
+	fault string
+}
+
+func newGauge() *gauge { return &gauge{live: models.NewLive()} }
+
+func (g *gauge) see(e *history.Event) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.live.Add(*e)
+	switch e.Type {
+	case history.OK, history.Fail, history.Info:
+		g.done++
+	}
+}
+
+func (g *gauge) setFault(s string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.fault = s
+}
+
+func (g *gauge) read() (done, violations int, fault string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.done, g.live.Violations(), g.fault
+}
+
+// tell reports progress until ctx ends.
+func (s *session) tell(ctx context.Context) {
+	tick := time.NewTicker(tellEvery)
+	defer tick.Stop()
+	before, at := 0, time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-tick.C:
+			done, violations, fault := s.gauge.read()
+			s.env.progress(Progress{
+				Elapsed: time.Duration(history.Now() - s.start), Limit: time.Duration(s.test.TimeLimit),
+				PerSecond: float64(done-before) / now.Sub(at).Seconds(), Fault: fault, Violations: violations,
+			})
+			before, at = done, now
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package store
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// The names of the files in a test's folder.
+const (
+	TestFile    = "test.json"
+	HistoryFile = "history.jsonl"
+	ResultFile  = "results.json"
+	ReportFile  = "report.html"
+	JUnitFile   = "junit.xml"
+	LogFile     = "harness.log"
+	NodeLogs    = "nodes"
+	ClientLogs  = "clients"
+	Journals    = "journal"
+	latest      = "latest"
+)
+
+// ErrNotATest: the folder is not one of a stored test.
+var ErrNotATest = errors.New("not the folder of a stored test")
+
+// Dir is the folder of one test.
+type Dir string
+
+// Create makes the folder of a test that starts now: root/<test name>/<start time>, and
+// points root/latest to it.
+func Create(root string, t *Test) (Dir, error) {
+	stamp := t.Started.UTC().Format("20060102T150405.000Z")
+	path := filepath.Join(root, t.Name, stamp)
+	for _, sub := range []string{NodeLogs, ClientLogs, Journals} {
+		if err := os.MkdirAll(filepath.Join(path, sub), 0o755); err != nil {
+			return "", fmt.Errorf("the store %s cannot be written: %w", root, err)
+		}
+	}
+	d := Dir(path)
+	if err := d.write(TestFile, t); err != nil {
+		return "", fmt.Errorf("the store %s cannot be written: %w", root, err)
+	}
+	return d, point(root, filepath.Join(t.Name, stamp), t.Run)
+}
+
+// point makes root/latest a link to target; a link is swapped in, so that two tests
+// that start at once do not trip over each other.
+func point(root, target, unique string) error {
+	next := filepath.Join(root, "."+latest+"-"+unique)
+	if err := os.Symlink(target, next); err != nil {
+		return err
+	}
+	if err := os.Rename(next, filepath.Join(root, latest)); err != nil {
+		return errors.Join(err, os.Remove(next))
+	}
+	return nil
+}
+
+// Path gives the path of a file in the folder.
+func (d Dir) Path(name ...string) string {
+	return filepath.Join(append([]string{string(d)}, name...)...)
+}
+
+// WriteTest replaces test.json.
+func (d Dir) WriteTest(t *Test) error { return d.write(TestFile, t) }
+
+// WriteResult replaces results.json.
+func (d Dir) WriteResult(r *Result) error { return d.write(ResultFile, r) }
+
+// write replaces a file as a whole or not at all.
+func (d Dir) write(name string, v any) error {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	next := d.Path("." + name)
+	if err := os.WriteFile(next, append(b, '\n'), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(next, d.Path(name))
+}
+
+// ReadTest reads test.json of a stored test.
+func (d Dir) ReadTest() (*Test, error) {
+	b, err := os.ReadFile(d.Path(TestFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: %w: it has no %s", d, ErrNotATest, TestFile)
+	}
+	if err != nil {
+		return nil, err
+	}
+	t := new(Test)
+	if err := json.Unmarshal(b, t); err != nil {
+		return nil, fmt.Errorf("%s: %w: %s: %w", d, ErrNotATest, TestFile, err)
+	}
+	return t, nil
+}
+
+// TestName names a test by what makes it: lock × deduction × topology × nemesis.
+func TestName(lock, deduct, topology string, nemesis []string) string {
+	n := strings.Join(nemesis, ",")
+	if n == "" {
+		n = "none"
+	}
+	return fmt.Sprintf("%s+%s_%s_%s", lock, deduct, topology, n)
+}
+
+// Now is the start time of a test, at the precision that the folder's name has.
+func Now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }

@@ -1,0 +1,255 @@
+package topology
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// stopTimeout bounds how long a signal may take to stop or continue every thread.
+const stopTimeout = 5 * time.Second
+
+// processNode is one redis-server on this machine.
+type processNode struct {
+	spec    NodeSpec
+	run     string
+	server  string
+	logPath string
+	log     *slog.Logger
+	turn    turn
+
+	// Written by who has the turn.
+	at      address
+	dir     string
+	version string
+	closed  bool
+
+	mu   sync.Mutex // guards live and addr, which may be asked for at any time
+	live *guarded   // nil before the first start and after the end
+	addr string
+}
+
+var _ Node = (*processNode)(nil)
+
+func (n *processNode) Name() string { return n.spec.Name }
+
+func (n *processNode) Addr() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.addr
+}
+
+func (n *processNode) current() *guarded {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.live
+}
+
+// first makes the node and starts it.
+func (n *processNode) first(ctx context.Context) error {
+	ctx, release, err := n.turn.take(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if n.dir, err = newDataDir(); err != nil {
+		return fmt.Errorf("start node %s: %w", n.Name(), err)
+	}
+	if n.at, err = claimAddress(n.run, n.Name()); err != nil {
+		return fmt.Errorf("start node %s: %w", n.Name(), err)
+	}
+	n.mu.Lock()
+	n.addr = n.at.String()
+	n.mu.Unlock()
+	return n.launch(ctx)
+}
+
+// launch starts the server and waits until it is ready. A server that does not become
+// ready is killed.
+func (n *processNode) launch(ctx context.Context) error {
+	log, err := os.OpenFile(n.logPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return fmt.Errorf("start node %s: log: %w", n.Name(), err)
+	}
+	defer log.Close()
+	// With a process title of its own the server would write over its environment, which
+	// is where a sweep finds the owner.
+	args := append(serverArgs(n.spec, n.at.host, n.at.port), "--dir", n.dir, "--set-proc-title", "no")
+	g, err := startGuarded(ctx, log, ownerEnv(n.run), n.server, args...)
+	if err != nil {
+		return fmt.Errorf("start node %s: %w", n.Name(), err)
+	}
+	n.mu.Lock()
+	n.live = g
+	n.mu.Unlock()
+
+	died := func() error {
+		if g.gone() {
+			return fmt.Errorf("redis-server ended at once: %s", lastLines(n.logPath, 3))
+		}
+		return nil
+	}
+	s, err := waitReady(ctx, n.addr, died)
+	if err == nil && s.pid != strconv.Itoa(g.pid) {
+		err = fmt.Errorf("process %s answers at %s instead of ours, %d", s.pid, n.addr, g.pid)
+	}
+	if err != nil {
+		ctx, cancel := toEnd(ctx)
+		defer cancel()
+		return errors.Join(fmt.Errorf("start node %s: %w", n.Name(), err), g.kill(ctx))
+	}
+	n.version = s.version
+	n.log.Debug("node is ready", "addr", n.addr, "pid", g.pid)
+	return nil
+}
+
+// signal sends sig to a live server and waits until its threads look as they should.
+func (n *processNode) signal(ctx context.Context, verb string, sig syscall.Signal, want State) error {
+	ctx, release, err := n.turn.take(ctx)
+	if err != nil {
+		return fmt.Errorf("%s node %s: %w", verb, n.Name(), err)
+	}
+	defer release()
+	g := n.current()
+	if g == nil || g.gone() {
+		return fmt.Errorf("%s node %s: %w", verb, n.Name(), ErrDead)
+	}
+	if err := g.proc.Signal(sig); errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("%s node %s: %w", verb, n.Name(), ErrDead)
+	} else if err != nil {
+		return fmt.Errorf("%s node %s: %w", verb, n.Name(), err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
+	defer cancel()
+	var proof string
+	err = poll(ctx, 2*time.Millisecond, func() (bool, error) {
+		var s State
+		var err error
+		s, proof, err = g.observe()
+		if s == Dead && err == nil {
+			err = ErrDead
+		}
+		return s == want, err
+	})
+	if err != nil {
+		return fmt.Errorf("%s node %s: %w (seen last: %s)", verb, n.Name(), err, proof)
+	}
+	return nil
+}
+
+func (n *processNode) Pause(ctx context.Context) error {
+	return n.signal(ctx, "pause", syscall.SIGSTOP, Paused)
+}
+
+func (n *processNode) Resume(ctx context.Context) error {
+	return n.signal(ctx, "resume", syscall.SIGCONT, Running)
+}
+
+func (n *processNode) Kill(ctx context.Context) error {
+	ctx, release, err := n.turn.take(ctx)
+	if err != nil {
+		return fmt.Errorf("kill node %s: %w", n.Name(), err)
+	}
+	defer release()
+	g := n.current()
+	if g == nil || g.gone() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
+	defer cancel()
+	if err := g.kill(ctx); err != nil {
+		return fmt.Errorf("kill node %s: %w", n.Name(), err)
+	}
+	return nil
+}
+
+func (n *processNode) Start(ctx context.Context) error {
+	ctx, release, err := n.turn.take(ctx)
+	if err != nil {
+		return fmt.Errorf("start node %s: %w", n.Name(), err)
+	}
+	defer release()
+	if g := n.current(); g != nil && !g.gone() {
+		return fmt.Errorf("start node %s: %w", n.Name(), ErrAlive)
+	}
+	return n.launch(ctx)
+}
+
+func (n *processNode) State(context.Context) (State, string, error) {
+	g := n.current()
+	if g == nil {
+		return Dead, "there is no process", nil
+	}
+	return g.observe()
+}
+
+// observe looks at every thread of the server: a process is stopped when all of them are.
+func (g *guarded) observe() (State, string, error) {
+	if g.gone() {
+		return Dead, fmt.Sprintf("process %d has ended", g.pid), nil
+	}
+	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", g.pid))
+	if err != nil {
+		return "", "", err
+	}
+	states := make([]string, 0, len(tasks))
+	stopped, ended := 0, 0
+	for _, t := range tasks {
+		state, _, err := readStat(t)
+		switch {
+		case os.IsNotExist(err): // a thread that ended while we looked
+			continue
+		case err != nil:
+			return "", "", err
+		case state == 'T' || state == 't':
+			stopped++
+		case state == 'Z' || state == 'X':
+			ended++
+		}
+		states = append(states, string(state))
+	}
+	switch seen := strings.Join(states, ""); {
+	case len(states) == ended:
+		return Dead, fmt.Sprintf("process %d is gone", g.pid), nil
+	case stopped == len(states):
+		return Paused, fmt.Sprintf("process %d is in state T (stopped), all %d threads", g.pid, stopped), nil
+	default:
+		return Running, fmt.Sprintf("process %d runs, its threads are in states %s", g.pid, seen), nil
+	}
+}
+
+// close ends the server and removes everything of the node. What could not be removed is
+// tried again by the next call.
+func (n *processNode) close(ctx context.Context) error {
+	release, err := n.turn.last(ctx)
+	if err != nil {
+		return fmt.Errorf("close node %s: %w", n.Name(), err)
+	}
+	defer release()
+	if n.closed {
+		return nil
+	}
+	if g := n.current(); g != nil && !g.gone() {
+		if err := g.kill(ctx); err != nil {
+			return fmt.Errorf("close node %s: %w", n.Name(), err)
+		}
+	}
+	if n.dir != "" {
+		if err := os.RemoveAll(n.dir); err != nil {
+			return fmt.Errorf("close node %s: %w", n.Name(), err)
+		}
+	}
+	n.closed = true
+	if n.at.claim != nil {
+		return n.at.release()
+	}
+	return nil
+}
