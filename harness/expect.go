@@ -21,7 +21,7 @@ func Expect(t *store.Test, judged map[models.Property]*models.Judgement) []store
 	if !ok {
 		return nil
 	}
-	known := append(slices.Clone(lock.Weaknesses), sale.Weaknesses...)
+	known := append(slices.Clone(lock.Weaknesses), sale.Expect...)
 	var out []store.Expected
 	for _, p := range order(judged) {
 		e := store.Expected{Property: string(p), Expected: "valid"}
@@ -29,11 +29,13 @@ func Expect(t *store.Test, judged map[models.Property]*models.Judgement) []store
 			if w.Property != string(p) || w.MinClients > t.Clients || !slices.Contains(conditions(t), w.Fault) {
 				continue
 			}
-			if slices.Contains(models.StockProperties, p) && !sale.NeedsLock && !slices.Contains(sale.Weaknesses, w) {
+			if slices.Contains(models.StockProperties, p) && !sale.NeedsLock && !slices.Contains(sale.Expect, w) {
 				continue // the stock is safe whatever becomes of the lock
 			}
+			// Overlapping holds are certain to spoil the stock only if a write can undo others.
+			certain := !w.May && (sale.Blind || !slices.Contains(models.StockProperties, p) || slices.Contains(sale.Expect, w))
 			switch {
-			case !w.May:
+			case certain:
 				e.Expected, e.Why = "violated", w.Why
 			case e.Expected == "valid":
 				e.Expected, e.Why = "either", w.Why
@@ -59,7 +61,7 @@ func conditions(t *store.Test) []string {
 // order lists the judged properties as DESIGN.md does.
 func order(judged map[models.Property]*models.Judgement) []models.Property {
 	var out []models.Property
-	for _, p := range models.Order() {
+	for _, p := range slices.Concat(models.LockProperties, models.StockProperties) {
 		if judged[p] != nil {
 			out = append(out, p)
 		}

@@ -24,7 +24,8 @@ type stockKeeper struct {
 	units  int64
 	record func(history.Event)
 	log    *slog.Logger
-	read   int64 // ledger entries carried over
+	read   int64 // ledger entries carried over since the node last had none
+	lost   int64 // entries carried over before that
 }
 
 const ledgerBatch = 10_000
@@ -83,6 +84,15 @@ func (k *stockKeeper) follow(ctx context.Context, every time.Duration) {
 // carry records all ledger entries that are new.
 func (k *stockKeeper) carry(ctx context.Context) error {
 	return k.with(func(c redis.UniversalClient) error {
+		if n, err := c.LLen(ctx, deduct.Ledger).Result(); err != nil {
+			return err
+		} else if n < k.read {
+			// Only --stock-on lock without persistence comes here. The entries that were
+			// carried over stay; what was written in between and never read will be missed
+			// by no-oversell, as it should be.
+			k.log.Warn("the stock node lost its ledger", "entries", k.read, "left", n)
+			k.lost, k.read = k.lost+k.read, 0
+		}
 		for {
 			entries, err := deduct.ReadLedger(ctx, c, k.read, ledgerBatch)
 			if err != nil {
@@ -91,7 +101,7 @@ func (k *stockKeeper) carry(ctx context.Context) error {
 			at := history.Now()
 			for _, e := range entries {
 				k.record(history.Event{Time: at, Type: history.LedgerEntry, Object: e.SKU, Client: -1, Ledger: &history.Ledger{
-					Seq: e.Seq, Op: e.Op, Basis: e.Basis, Found: e.Found, Left: e.Left, Fence: e.Fence,
+					Seq: k.lost + e.Seq, Op: e.Op, Basis: e.Basis, Found: e.Found, Left: e.Left, Fence: e.Fence,
 				}})
 			}
 			k.read += int64(len(entries))

@@ -33,7 +33,7 @@ type gauge struct {
 	fault string
 }
 
-func newGauge() *gauge { return &gauge{live: models.NewLive()} }
+func newGauge(p models.Params) *gauge { return &gauge{live: models.NewLive(p)} }
 
 func (g *gauge) see(e *history.Event) {
 	g.mu.Lock()

@@ -165,6 +165,8 @@ type Meta struct {
 type Weakness struct {
 	Fault    string // "none", or a fault kind: "pause-client", "kill-client", ...
 	Property string // a property id
-	May      bool   // it depends on luck, on the deduction or on flags; else it shows in nearly every run
-	Why      string // mechanism, in one sentence
+	// MinClients: it shows only with so many client processes; 0: with any number.
+	MinClients int
+	May        bool   // it depends on luck, on the deduction or on flags; else it shows in nearly every run
+	Why        string // mechanism, in one sentence
 }

@@ -22,9 +22,7 @@ func (c caught) target() Target {
 // released in between is let go, and the search goes on. What it returns is certain: the
 // client is stopped and its last recorded event is a grant without a release.
 func catchHolder(ctx context.Context, w World, pick uint64) (caught, error) {
-	ctx, cancel := context.WithTimeout(ctx, targetTimeout)
-	defer cancel()
-	for ctx.Err() == nil {
+	for ctx.Err() == nil && now() < w.Until {
 		all, err := w.Clients.Holders()
 		if err != nil {
 			return caught{}, err
@@ -53,7 +51,7 @@ func catchHolder(ctx context.Context, w World, pick uint64) (caught, error) {
 			return caught{}, err
 		}
 	}
-	return caught{}, fmt.Errorf("%w: no client held a lock within %s", ErrNoTarget, targetTimeout)
+	return caught{}, fmt.Errorf("%w: no client held a lock while there was time", ErrNoTarget)
 }
 
 // letGo resumes a client that was stopped in vain.

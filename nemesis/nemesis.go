@@ -44,6 +44,8 @@ type World struct {
 	Moved func(node, addr string)
 	// Seconds gives a time of the record as seconds since the load began, for proofs.
 	Seconds func(ns int64) float64
+	// Until (ns) is when the search for a target must end for the fault to be over in time.
+	Until int64
 }
 
 // Target is what a fault hit.
@@ -100,9 +102,6 @@ func Find(name string) (Kind, bool) {
 	}
 	return Kind{}, false
 }
-
-// targetTimeout bounds the search for somebody who is in the section.
-const targetTimeout = 3 * time.Second
 
 // span gives a time between low and high.
 func span(low, high time.Duration, draw float64) time.Duration {

@@ -25,9 +25,11 @@ type Runner struct {
 
 // Run injects the faults at their times after start (ns of the record's clock), and
 // heals each one, also when ctx ends in the middle of it. Faults that would not be over
-// until deadline (ns) are left out. The error is that of recoveries that failed: the
-// world is then not as it should be. Faults that did not land are on record, as such.
-func (r *Runner) Run(ctx context.Context, start, deadline int64) error {
+// until deadline (ns) are left out. It tells when it had healed the last one (ns; start,
+// if there was none). The error is that of recoveries that failed: the world is then not
+// as it should be. Faults that did not land are on record, as such.
+func (r *Runner) Run(ctx context.Context, start, deadline int64) (healed int64, err error) {
+	healed = start
 	var errs []error
 	for i, p := range r.Plan {
 		until(ctx, start+int64(p.At))
@@ -40,19 +42,25 @@ func (r *Runner) Run(ctx context.Context, start, deadline int64) error {
 		}
 		kind, ok := Find(p.Kind)
 		if !ok {
-			return fmt.Errorf("no fault kind %q", p.Kind)
+			return healed, fmt.Errorf("no fault kind %q", p.Kind)
 		}
-		errs = append(errs, r.one(ctx, i+1, kind, p))
+		world := r.World
+		world.Until = deadline - int64(p.For)
+		done, err := r.one(ctx, i+1, kind.New(world, p.Pick), p)
+		if done {
+			healed = now()
+		}
+		errs = append(errs, err)
 	}
-	return errors.Join(errs...)
+	return healed, errors.Join(errs...)
 }
 
-func (r *Runner) one(ctx context.Context, n int, kind Kind, p Planned) error {
-	f := kind.New(r.World, p.Pick)
+// one leads one fault through its life; done is false if there was nothing to do it to.
+func (r *Runner) one(ctx context.Context, n int, f Fault, p Planned) (done bool, err error) {
 	target, err := f.Inject(ctx)
 	if errors.Is(err, ErrNoTarget) || (err != nil && ctx.Err() != nil && target.Name == "") {
 		r.Log.Info("fault left out", "kind", p.Kind, "why", err)
-		return nil
+		return false, nil
 	}
 	rec := history.Fault{N: n, Kind: p.Kind, Target: target.Name, Client: target.Client, Node: target.Node, Start: target.At}
 	if err == nil {
@@ -67,7 +75,7 @@ func (r *Runner) one(ctx context.Context, n int, kind Kind, p Planned) error {
 	start := rec
 	r.Record(history.Event{Time: rec.Start, Type: history.FaultStart, Client: -1, Worker: -1, Fault: &start})
 	until(ctx, now()+int64(p.For))
-	return r.heal(ctx, f, rec)
+	return true, r.heal(ctx, f, rec)
 }
 
 func (r *Runner) heal(ctx context.Context, f Fault, rec history.Fault) error {

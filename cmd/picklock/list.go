@@ -74,7 +74,7 @@ func listDeductions(w io.Writer) {
 		}
 		fmt.Fprintf(w, "%s\n  %s\n  source: %s; %s\n", d.Name, d.Summary, d.Source, need)
 		for _, k := range d.Weaknesses {
-			fmt.Fprintf(w, "  under %s: %s may be violated: %s\n", k.Fault, k.Property, k.Why)
+			fmt.Fprintf(w, "  weakness: %s\n", k)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"strings"
 
+	"github.com/redis/go-redis/v9/logging"
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
@@ -30,6 +31,7 @@ const (
 )
 
 func main() {
+	logging.Disable() // the Redis client would write to stderr on its own; its errors reach us anyway
 	topology.RunGuardIfAsked()
 	if client.Asked() {
 		if err := client.Run(os.Stdin); err != nil {
@@ -95,6 +97,7 @@ Exit status: 0 valid, 1 violated, 2 unknown or vacuous, 130 interrupted,
 		Args:          noCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return &flagError{fmt.Errorf("%w (see %s --help)", err, cmd.CommandPath())}
 	})

@@ -103,7 +103,7 @@ func runTest(ctx context.Context, o harness.Options, s *screen) (harness.Outcome
 	if err != nil {
 		return harness.Outcome{}, err
 	}
-	rt, why, err := topology.Select(ctx, o.Runtime, topology.DockerOptions{Image: o.Image, Reach: o.Reach})
+	rt, why, err := topology.Select(ctx, o.Runtime, topology.DockerOptions{Image: o.Image, Reach: topology.Reach(o.Reach)})
 	if err != nil {
 		return harness.Outcome{}, err
 	}

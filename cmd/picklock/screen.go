@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -88,8 +89,19 @@ func (s *screen) result(out harness.Outcome) error {
 	if err := reports.Write(string(out.Dir), out.Result, out.History); err != nil {
 		return fmt.Errorf("write the report: %w", err)
 	}
+	if err := writeJUnit(out); err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
 	if s.json {
 		return printJSON(s, out.Result)
 	}
-	return reports.Terminal(s.out, out.Result, out.Dir.Path(store.ReportFile), s.color)
+	return reports.Terminal(s.out, out.Result, string(out.Dir), s.color)
+}
+
+func writeJUnit(out harness.Outcome) error {
+	f, err := os.Create(out.Dir.Path(store.JUnitFile))
+	if err != nil {
+		return err
+	}
+	return errors.Join(reports.JUnit(f, out.Result), f.Close())
 }

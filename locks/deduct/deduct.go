@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"picklock/locks"
 )
 
 // ErrNotDone: the stock was certainly not written. Any other error is indefinite.
@@ -71,8 +73,13 @@ type Spec struct {
 	Form    Form
 	// NeedsLock: correct only under mutual exclusion.
 	NeedsLock bool
+	// Blind: it writes a level that it computed from an earlier read, and so overwrites
+	// whatever was written in between.
+	Blind bool
 	// Weaknesses known of it even under a correct lock, in a sentence each.
 	Weaknesses []string
+	// Expect are those of the weaknesses that a property shows.
+	Expect []locks.Weakness
 	// Open is called once per client process; what the deductions of one process share
 	// lives in the Maker that it returns.
 	Open func() Maker

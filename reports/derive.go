@@ -1,0 +1,215 @@
+package reports
+
+import (
+	"cmp"
+	"slices"
+
+	"picklock/harness/history"
+)
+
+// ending says what ended a hold.
+type ending uint8
+
+const (
+	endOpen     ending = iota // the record ends first
+	endReleased               // the client invoked its release
+	endDied                   // the client process is proven dead
+	endLost                   // the client learned that it no longer holds the lock
+)
+
+// lane is one row of the timeline: a worker of a client.
+type lane struct{ Client, Worker int }
+
+// hold is a time in which a client believes that it owns a lock, with the part of it
+// that the lock vouches for. Times are ns of the record.
+type hold struct {
+	Acquire  int // index into History.Operations
+	Lane     int
+	From, To int64
+	Ending   ending
+	// Lease is the time to which the lock vouches: Never for a lock without TTL, and the
+	// hold's own start where the client entered although nothing was granted.
+	Lease int64
+	// Remains is the time to which the lease goes on without its client: it died, or went
+	// away without a release. It is To where nothing remains.
+	Remains int64
+	// Depth counts the holds of the same worker that were open when this one began.
+	Depth int
+}
+
+// derived is what a picture needs to know of a history.
+type derived struct {
+	Lanes  []lane
+	LaneOf []int // by index of operation
+	// Ends are the operations' ends as they can be drawn: an operation that has no known
+	// return ends where its worker is next heard of, dies, or the record stops.
+	Ends  []int64
+	Index map[int64]int // operation id to index
+	Holds []hold        // by From
+}
+
+// derive works out lanes, holds and leases. A hold goes from the return of an acquire
+// that succeeded (or after which the client entered all the same) to the first of: the
+// invocation of its release, the client's death, the client's own discovery of the
+// loss, the end of the record. Its lease is counted from the start of the attempt that
+// was granted, and prolonged by each successful extend, counted from that one's start.
+func derive(h *history.History) *derived {
+	d := &derived{
+		LaneOf: make([]int, len(h.Operations)),
+		Ends:   make([]int64, len(h.Operations)),
+		Index:  make(map[int64]int, len(h.Operations)),
+	}
+	d.lanes(h)
+	d.ends(h)
+	d.holds(h)
+	return d
+}
+
+func (d *derived) lanes(h *history.History) {
+	seen := map[lane]int{}
+	for i := range h.Operations {
+		o := &h.Operations[i]
+		d.Index[o.ID] = i
+		seen[lane{o.Client, o.Worker}] = 0
+	}
+	for l := range seen {
+		d.Lanes = append(d.Lanes, l)
+	}
+	slices.SortFunc(d.Lanes, func(a, b lane) int {
+		return cmp.Or(cmp.Compare(a.Client, b.Client), cmp.Compare(a.Worker, b.Worker))
+	})
+	for i, l := range d.Lanes {
+		seen[l] = i
+	}
+	for i := range h.Operations {
+		d.LaneOf[i] = seen[lane{h.Operations[i].Client, h.Operations[i].Worker}]
+	}
+}
+
+func (d *derived) ends(h *history.History) {
+	next := make([]int64, len(d.Lanes)) // invocation that follows in the lane
+	for i := range next {
+		next[i] = h.End
+	}
+	for i := len(h.Operations) - 1; i >= 0; i-- {
+		o := &h.Operations[i]
+		d.Ends[i] = o.Return
+		if o.Return == history.Never {
+			end := next[d.LaneOf[i]]
+			if t, dies := deathAfter(h, o.Client, o.Invoke); dies {
+				end = min(end, t)
+			}
+			d.Ends[i] = max(o.Invoke, end)
+		}
+		next[d.LaneOf[i]] = o.Invoke
+	}
+}
+
+func (d *derived) holds(h *history.History) {
+	released := map[int64]int64{} // grant to the first release's invocation
+	extended := map[int64]int64{} // grant to the end of its prolonged lease
+	for i := range h.Operations {
+		o := &h.Operations[i]
+		switch {
+		case o.Op == history.Release:
+			if t, twice := released[o.Grant]; !twice || o.Invoke < t {
+				released[o.Grant] = o.Invoke
+			}
+		case o.Op == history.Extend && o.Outcome == history.OutcomeOK && o.Validity > 0:
+			extended[o.Grant] = max(extended[o.Grant], leaseStart(o)+o.Validity)
+		}
+	}
+	lost := map[int64]int64{}
+	for _, l := range h.Losses {
+		if t, twice := lost[l.Grant]; !twice || l.Time < t {
+			lost[l.Grant] = l.Time
+		}
+	}
+	for i := range h.Operations {
+		o := &h.Operations[i]
+		granted := o.Outcome == history.OutcomeOK
+		enters := granted && o.Belief != history.BelievesNot || o.Belief == history.BelievesHeld
+		if o.Op != history.Acquire || o.Return == history.Never || !granted && !enters {
+			continue
+		}
+		x := hold{Acquire: i, Lane: d.LaneOf[i], From: o.Return, To: max(h.End, o.Return), Lease: o.Return}
+		switch {
+		case !granted:
+		case o.Validity <= 0:
+			x.Lease = history.Never
+		default:
+			x.Lease = max(leaseStart(o)+o.Validity, extended[o.ID])
+		}
+		if t, ok := released[o.ID]; ok && t <= x.To {
+			x.To, x.Ending = t, endReleased
+		}
+		if t, ok := deathAfter(h, o.Client, x.From); ok && t < x.To {
+			x.To, x.Ending = t, endDied
+		}
+		if t, ok := lost[o.ID]; ok && t < x.To {
+			x.To, x.Ending = max(t, x.From), endLost
+		}
+		if !enters { // granted, but the client went away
+			x.To, x.Ending = x.From, endLost
+		}
+		x.Remains = x.To
+		if x.Ending == endDied || !enters {
+			x.Remains = max(x.To, min(x.Lease, h.End))
+		}
+		d.Holds = append(d.Holds, x)
+	}
+	slices.SortStableFunc(d.Holds, func(a, b hold) int { return cmp.Compare(a.From, b.From) })
+	d.cutRemains(h)
+	d.depths()
+}
+
+// cutRemains ends what remains of a lease where the lock was granted anew: it cannot
+// have gone on.
+func (d *derived) cutRemains(h *history.History) {
+	for i := range d.Holds {
+		x := &d.Holds[i]
+		if x.Remains == x.To {
+			continue
+		}
+		for _, y := range d.Holds[i+1:] {
+			if y.From >= x.Remains {
+				break
+			}
+			if y.Lease > y.From && y.From > x.To &&
+				h.Operations[y.Acquire].Object == h.Operations[x.Acquire].Object {
+				x.Remains = y.From
+			}
+		}
+	}
+}
+
+func (d *derived) depths() {
+	open := make([][]int64, len(d.Lanes)) // ends of the holds that may still be open
+	for i := range d.Holds {
+		x := &d.Holds[i]
+		ends := slices.DeleteFunc(open[x.Lane], func(t int64) bool { return t <= x.From })
+		x.Depth = len(ends)
+		open[x.Lane] = append(ends, x.To)
+	}
+}
+
+// vouched is the end of the hold's part that the lock vouches for.
+func (x *hold) vouched() int64 { return max(x.From, min(x.To, x.Lease)) }
+
+func leaseStart(o *history.Operation) int64 {
+	if o.From > 0 {
+		return o.From
+	}
+	return o.Invoke
+}
+
+// deathAfter finds the first death of a client at or after t: a client that was started
+// again has the same number.
+func deathAfter(h *history.History, client int, t int64) (int64, bool) {
+	for _, x := range h.Deaths {
+		if x.Client == client && x.Time >= t {
+			return x.Time, true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,67 @@
+package reports
+
+import (
+	"fmt"
+
+	"picklock/harness/history"
+	"picklock/harness/store"
+)
+
+// fault is one fault as all pictures show it, with the short name (F1, F2, ...) that
+// stands in each of them.
+type fault struct {
+	Name   string  `json:"name"`
+	Kind   string  `json:"kind"`
+	Target string  `json:"target"`
+	Client int     `json:"client"` // the client hit, or -1: it hits everybody
+	From   float64 `json:"from"`   // s since the load began
+	To     float64 `json:"to"`
+	Open   bool    `json:"open,omitempty"` // its end is not known: To is the end of the record
+	Landed bool    `json:"landed"`
+	Proof  string  `json:"proof,omitempty"`
+	Healed string  `json:"healed,omitempty"`
+	Error  string  `json:"error,omitempty"`
+
+	start, end int64 // ns of the record, exact: events must keep their order; 0 without a history
+}
+
+// faults takes the faults from the history, which knows the client that was hit, or from
+// the result where there is no history.
+func faults(r *store.Result, h *history.History) []fault {
+	var fs []fault
+	if h != nil {
+		for _, x := range h.Faults {
+			f := fault{
+				Kind: x.Kind, Target: x.Target, Client: x.Client, From: h.Seconds(x.Start), To: h.Seconds(x.End),
+				Landed: x.Landed, Proof: x.Proof, Healed: x.Healed, Error: x.Error,
+				start: x.Start, end: x.End,
+			}
+			if x.End == 0 {
+				f.To, f.Open, f.end = h.Seconds(h.End), true, h.End
+			}
+			fs = append(fs, f)
+		}
+	}
+	if len(fs) == 0 {
+		for _, x := range r.Faults {
+			fs = append(fs, fault{
+				Kind: x.Kind, Target: x.Target, Client: -1, From: x.StartS, To: x.EndS,
+				Landed: x.Landed, Proof: x.Proof, Healed: x.Healed, Error: x.Error,
+			})
+		}
+	}
+	for i := range fs {
+		fs[i].Name = fmt.Sprintf("F%d", i+1)
+		fs[i].To = max(fs[i].From, fs[i].To)
+	}
+	return fs
+}
+
+// title says in one line what the fault hit and when.
+func (f *fault) title() string {
+	end := fmt.Sprintf("%.3f s", f.To)
+	if f.Open {
+		end = "the end of the record"
+	}
+	return fmt.Sprintf("%s %s · %s · %.3f s to %s", f.Name, f.Kind, f.Target, f.From, end)
+}
