@@ -81,22 +81,32 @@ type told struct {
 	models.Violation
 }
 
-// first finds the violation to tell first: the earliest one of a violated property. A
-// linearizability checker only knows that no order exists; where another property broke
-// at the same moment, that one says why, and is told.
+// first finds the violation to tell first: the earliest one of a violated property.
+// Where another property broke in the same span that comes nearer to the cause, its first
+// violation there is told instead: two clients in the section explain the lost update
+// between them, and a checker that only knows that no order exists explains nothing.
 func first(r *store.Result) (told, bool) {
 	best, found := earliest(r, func(told) bool { return true })
-	if !found || !noOrder(best) {
-		return best, found
+	if !found {
+		return best, false
 	}
-	if plainer, ok := earliest(r, func(v told) bool { return !noOrder(v) }); ok && plainer.StartS <= best.EndS+0.001 {
-		return plainer, true
+	for _, p := range nearTheCause() {
+		inSpan := func(v told) bool {
+			return v.Property == p && v.StartS <= best.EndS+0.001 && v.EndS >= best.StartS
+		}
+		if v, ok := earliest(r, inSpan); ok {
+			return v, true
+		}
 	}
 	return best, true
 }
 
-func noOrder(v told) bool {
-	return v.Property == models.LinearizableLock || v.Property == models.LinearizableStock
+// nearTheCause lists the properties from the causes to the effects.
+func nearTheCause() []models.Property {
+	return []models.Property{
+		models.MutualExclusion, models.LeaseExclusion, models.Ownership, models.Reentrancy, models.NoLostUpdate, models.NoOversell,
+		models.Liveness, models.LinearizableLock, models.LinearizableStock,
+	}
 }
 
 func earliest(r *store.Result, wanted func(told) bool) (told, bool) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"os/signal"
 	"strings"
@@ -31,7 +32,9 @@ const (
 )
 
 func main() {
-	logging.Disable() // the Redis client would write to stderr on its own; its errors reach us anyway
+	// Libraries do not write to stderr on their own; their errors reach us anyway.
+	logging.Disable()
+	docker.RedirectLog(slog.New(slog.DiscardHandler))
 	topology.RunGuardIfAsked()
 	if client.Asked() {
 		if err := client.Run(os.Stdin); err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -108,7 +109,7 @@ func runTest(ctx context.Context, o harness.Options, s *screen) (harness.Outcome
 		return harness.Outcome{}, err
 	}
 	s.say("%s × %s on %s, nemesis %s, TTL %s, seed %d", o.Lock, o.Deduct, o.Topology, nemeses(o.Test), o.TTL, o.Seed)
-	s.say("runtime: %s (%s)", rt.Name(), why)
+	s.say("%s", why)
 	out, err := harness.Run(ctx, o, harness.Env{Runtime: rt, Progress: s.progress})
 	s.clear()
 	if err != nil {
@@ -124,7 +125,7 @@ func nemeses(t store.Test) string {
 	if len(t.Nemesis) == 0 {
 		return "none"
 	}
-	return fmt.Sprint(t.Nemesis)
+	return strings.Join(t.Nemesis, ",")
 }
 
 func printJSON(s *screen, r *store.Result) error {

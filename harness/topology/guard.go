@@ -169,11 +169,19 @@ func (g *guarded) kill(ctx context.Context) error {
 	if err := g.proc.Signal(syscall.SIGKILL); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("kill process %d: %w", g.pid, err)
 	}
+	return g.wait(ctx)
+}
+
+// wait waits for the guard of a server that has ended, or is about to, and lets go of both.
+func (g *guarded) wait(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
+	defer cancel()
 	select {
 	case <-g.ended:
 	case <-ctx.Done():
-		return fmt.Errorf("process %d after SIGKILL: %w", g.pid, context.Cause(ctx))
+		return fmt.Errorf("wait for the end of process %d: %w", g.pid, context.Cause(ctx))
 	}
 	_ = g.hold.Close() // the guard is gone: nobody reads it
-	return g.proc.Release()
+	_ = g.proc.Release()
+	return nil
 }

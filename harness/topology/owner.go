@@ -19,6 +19,8 @@ const (
 	LabelRun   = "picklock.run"
 	LabelOwner = "picklock.owner"
 	LabelNode  = "picklock.node" // containers only: the node's name
+
+	labelCluster = "picklock.cluster" // tells the clusters of one run apart
 )
 
 // Owner identifies this process for as long as anybody may ask: boot id, pid, start time

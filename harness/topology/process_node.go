@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// stopTimeout bounds how long a signal may take to stop or continue every thread.
+// stopTimeout bounds how long a signal may take to show its effect on a process.
 const stopTimeout = 5 * time.Second
 
 // processNode is one redis-server on this machine.
@@ -177,8 +177,17 @@ func (n *processNode) Start(ctx context.Context) error {
 		return fmt.Errorf("start node %s: %w", n.Name(), err)
 	}
 	defer release()
-	if g := n.current(); g != nil && !g.gone() {
-		return fmt.Errorf("start node %s: %w", n.Name(), ErrAlive)
+	if g := n.current(); g != nil {
+		state, _, err := g.observe()
+		if err == nil && state != Dead {
+			err = ErrAlive
+		}
+		if err == nil {
+			err = g.wait(ctx)
+		}
+		if err != nil {
+			return fmt.Errorf("start node %s: %w", n.Name(), err)
+		}
 	}
 	return n.launch(ctx)
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"strings"
 	"time"
@@ -44,8 +45,12 @@ func waitReady(ctx context.Context, addr string, died func() error) (server, err
 		if err := died(); err != nil {
 			return false, err
 		}
-		got, last = tryReady(ctx, c)
-		return last == nil, nil
+		s, err := tryReady(ctx, c)
+		if err != nil && ctx.Err() == nil { // an error of our own deadline would hide the server's
+			last = err
+		}
+		got = s
+		return err == nil, nil
 	})
 	if err != nil && last != nil && ctx.Err() != nil {
 		err = fmt.Errorf("%s is not ready: %w (last answer: %w)", addr, err, last)
@@ -54,6 +59,12 @@ func waitReady(ctx context.Context, addr string, died func() error) (server, err
 }
 
 func tryReady(ctx context.Context, c *redis.Client) (server, error) {
+	// Without this look go-redis would log each refusal in the name of the program.
+	conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", c.Options().Addr)
+	if err != nil {
+		return server{}, err
+	}
+	_ = conn.Close()
 	key := "picklock:ready:" + uuid.NewString()
 	if err := c.Set(ctx, key, "1", time.Minute).Err(); err != nil {
 		return server{}, err
