@@ -1,0 +1,106 @@
+package models
+
+import (
+	"fmt"
+
+	"picklock/harness/history"
+)
+
+// judgeNoLostUpdate: every write to the stock that was computed from a level found that
+// level. The ledger settles it: the server noted what it held in the same step as the
+// write. Relative writes have no basis and cannot lose an update.
+func judgeNoLostUpdate(r *record) *Judgement {
+	f := &findings{r: r}
+	if len(r.Ledger) == 0 && r.anySold() {
+		f.unknown("sales were reported, but the history has no ledger")
+	}
+	if !r.Complete {
+		f.note("the record breaks off: writes that are not in its ledger are not judged")
+	}
+	perSKU := map[string][]int{}
+	based := 0
+	for i := range r.Ledger {
+		e := &r.Ledger[i]
+		f.checked++
+		before := perSKU[e.Object]
+		perSKU[e.Object] = append(before, i)
+		if e.Basis == nil {
+			continue
+		}
+		based++
+		if *e.Basis == e.Found {
+			continue
+		}
+		x := finding{kind: "lost-update", object: e.Object, ops: []int64{e.Op}}
+		if o := r.byID[e.Op]; o != nil {
+			x.start, x.end = o.Invoke, r.clip(o.Return)
+		}
+		since := r.since(before, *e.Basis)
+		for _, k := range since {
+			x.ops = append(x.ops, r.Ledger[k].Op)
+		}
+		x.ops = x.ops[:min(len(x.ops), 1+maxCollisions)]
+		x.story = func() []string { return r.lostUpdate(e, since) }
+		f.add(x)
+	}
+	if based == 0 && len(r.Ledger) > 0 {
+		f.note("no write was computed from a level that was read before")
+	}
+	return f.judgement()
+}
+
+func (r *record) anySold() bool {
+	for _, o := range r.deducts {
+		if o.Outcome == history.OutcomeOK && o.Sold {
+			return true
+		}
+	}
+	return false
+}
+
+// since gives the entries (positions in the ledger) that came after the level was last
+// basis; the writer had read by then.
+func (r *record) since(entries []int, basis int64) []int {
+	for i := len(entries) - 1; i >= 0; i-- {
+		e := &r.Ledger[entries[i]]
+		if e.Left == basis {
+			return entries[i+1:]
+		}
+		if e.Found == basis {
+			return entries[i:]
+		}
+	}
+	return nil
+}
+
+func (r *record) lostUpdate(e *history.LedgerLine, since []int) []string {
+	story := []string{r.overwrite(e)}
+	o := r.byID[e.Op]
+	clients := []int{}
+	during := span{r.Start, r.End}
+	if o != nil {
+		during = span{o.Invoke, r.clip(o.Return)}
+		clients = append(clients, o.Client)
+		if g := r.groups[o.Grant]; g != nil && g.outer != nil {
+			story = append([]string{r.acquired(g)}, story...)
+			if believes(g.outer) {
+				during.from = min(during.from, g.outer.Return)
+			}
+		} else {
+			story = append([]string{fmt.Sprintf("%s worked on %s from %s to %s without a lock", who(o), o.Object, r.at(o.Invoke), r.at(o.Return))}, story...)
+		}
+	}
+	for i, k := range since {
+		w := &r.Ledger[k]
+		if i == maxCollisions {
+			story = append(story, fmt.Sprintf("and %s more", count(len(since)-i, "write")))
+			break
+		}
+		if by := r.byID[w.Op]; by != nil {
+			clients = append(clients, by.Client)
+			story = append(story, fmt.Sprintf("meanwhile %s had written %d to %d (operation from %s to %s)",
+				who(by), w.Found, w.Left, r.at(by.Invoke), r.at(by.Return)))
+		}
+	}
+	return sentences(story[:1], r.faults(during, clients...), story[1:])
+}

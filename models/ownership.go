@@ -1,0 +1,179 @@
+package models
+
+import (
+	"fmt"
+	"slices"
+
+	"picklock/harness/history"
+)
+
+// judgeOwnership: no release or renewal took effect for somebody who certainly did not
+// own the lock, while the lease of another owner certainly covered its whole interval.
+//
+// Who certainly does not own: somebody whose acquire failed or was never made; and the
+// holder of a grant G where another grant B was asked for after G had returned. B could
+// only be granted because G's key was gone by then, and without a new grant it does not
+// come back. An acquire whose outcome is unknown may own, always.
+//
+// A release or renewal counts from its deciding attempt where the record has it: a release
+// that compares first and deletes later takes effect with the deletion.
+//
+// The victim's lease counts for as long as the lock promised it, also after the death of
+// the victim. A lease without an end is over when the next grant proves it gone.
+func judgeOwnership(r *record) *Judgement {
+	f := &findings{r: r}
+	for _, name := range r.names {
+		owners := r.owners(name)
+		for _, g := range r.byLock[name] {
+			for _, ops := range [][]*history.Operation{g.releases, g.extends} {
+				for _, o := range ops {
+					if o.Outcome != history.OutcomeOK {
+						continue
+					}
+					f.checked++
+					if v := owners.robbed(g, o); v != nil {
+						f.add(r.robbery(g, o, v))
+					}
+				}
+			}
+		}
+	}
+	return f.judgement()
+}
+
+// owned is a stretch in which a grant certainly owned its lock.
+type owned struct {
+	span
+	*group
+}
+
+// ownedBy is all of them for one lock, by start, with the one that lasts longest among
+// those up to each.
+type ownedBy struct {
+	all     []owned
+	longest []int
+}
+
+func (r *record) owners(name string) ownedBy {
+	var grants []*group
+	for _, g := range r.byLock[name] {
+		if g.granted() {
+			grants = append(grants, g)
+		}
+	}
+	slices.SortFunc(grants, func(a, b *group) int { return compare(from(a.outer), from(b.outer)) })
+	// next[i] is the earliest return of a grant that was asked for no earlier than i.
+	next := make([]int64, len(grants)+1)
+	next[len(grants)] = history.Never
+	for i := len(grants) - 1; i >= 0; i-- {
+		next[i] = min(next[i+1], grants[i].outer.Return)
+	}
+	var by ownedBy
+	for _, g := range grants {
+		for _, s := range r.guaranteed(g) {
+			if s.to == history.Never {
+				i, _ := slices.BinarySearchFunc(grants, g.outer.Return+1, func(x *group, t int64) int {
+					return compare(from(x.outer), t)
+				})
+				s.to = next[i]
+			}
+			by.all = append(by.all, owned{s, g})
+		}
+	}
+	slices.SortStableFunc(by.all, func(a, b owned) int { return compare(a.from, b.from) })
+	best := 0
+	for i, o := range by.all {
+		if o.to > by.all[best].to {
+			best = i
+		}
+		by.longest = append(by.longest, best)
+	}
+	return by
+}
+
+// robbed finds the owner whose lock o changed on behalf of g, who was not the owner; nil:
+// there is none for certain.
+func (by ownedBy) robbed(g *group, o *history.Operation) *owned {
+	// The first n began before o can have taken effect.
+	n, _ := slices.BinarySearchFunc(by.all, from(o), func(x owned, t int64) int { return compare(x.from, t) })
+	covers := func(x *owned) bool { return o.Return < x.to && x.group != g }
+	if g.outer == nil || g.outer.Outcome == history.OutcomeFail {
+		// Never the owner: any owner will do.
+		if n == 0 {
+			return nil
+		}
+		if x := &by.all[by.longest[n-1]]; covers(x) {
+			return x
+		}
+		return nil
+	}
+	if !g.granted() {
+		return nil
+	}
+	// Owners that were asked for after g had returned began after it: no need to look
+	// further back. An extend or a nested acquire may have begun a stretch of its own, so
+	// each is looked at by its own grant.
+	for i := n - 1; i >= 0 && by.all[i].from > g.outer.Return; i-- {
+		if x := &by.all[i]; covers(x) && from(x.outer) > g.lastAsked() {
+			return x
+		}
+	}
+	return nil
+}
+
+// lastAsked is the latest return of an acquire of the group: up to there the owner may
+// have obtained the lock anew.
+func (g *group) lastAsked() int64 {
+	t := int64(0)
+	for _, a := range g.acquires {
+		if a.Outcome != history.OutcomeFail {
+			t = max(t, a.Return)
+		}
+	}
+	return t
+}
+
+// robbery explains an effect on somebody else's lock.
+func (r *record) robbery(g *group, o *history.Operation, v *owned) finding {
+	kind, did := "foreign-release", "released"
+	if o.Op == history.Extend {
+		kind, did = "foreign-extend", "extended"
+	}
+	return finding{
+		start: from(o), end: o.Return, kind: kind, object: o.Object, ops: []int64{o.ID, v.grant},
+		story: func() []string {
+			var before []string
+			since := o.Invoke
+			switch {
+			case g.outer == nil:
+				before = append(before, fmt.Sprintf("%s never acquired %s", who(o), o.Object))
+			case g.granted():
+				before = append(before, r.acquired(g), r.renewed(g, span{g.outer.Return, o.Invoke}))
+				since = g.outer.Return
+			default:
+				before = append(before, fmt.Sprintf("%s failed to acquire %s at %s", who(g.outer), o.Object, r.at(g.outer.Return)))
+			}
+			return sentences(before,
+				r.faults(span{since, o.Return}, o.Client, v.outer.Client),
+				[]string{
+					r.acquired(v.group),
+					fmt.Sprintf("%s %s %s between %s and %s, and the server said that it took effect", who(o), did, o.Object, r.at(from(o)), r.at(o.Return)),
+					fmt.Sprintf("the lock that it %s was that of %s", did, who(v.outer)),
+				},
+				r.entered(o, v))
+		},
+	}
+}
+
+// entered tells who was let in next, while the robbed owner still held the lock.
+func (r *record) entered(o *history.Operation, v *owned) []string {
+	if o.Op != history.Release {
+		return nil
+	}
+	for _, h := range r.locks[o.Object] {
+		if h.real && h.group != v.group && from(h.outer) >= v.from && h.from > from(o) && h.from < v.to {
+			return []string{fmt.Sprintf("%s was let in at %s, while %s was still inside", who(h.outer), r.at(h.from), who(v.outer))}
+		}
+	}
+	return nil
+}
