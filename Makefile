@@ -39,3 +39,22 @@ deps:
 
 clean:
 	rm -rf bin store
+
+# The README's figures: every claim over 20 seeds. Some 25 minutes.
+soak: deps
+	$(GO) test -tags soak -timeout 80m -parallel 4 -run TestSoak -v ./cmd/picklock
+
+# What recording costs: an event, and the throughput of a loop with and without it.
+bench: deps
+	$(GO) test -run '^$$' -bench Record -benchtime 2s ./harness/history
+	$(GO) test -run '^$$' -bench Recording -benchtime 1x ./harness/client
+
+# Every parser against a fuzzer, a minute each.
+fuzz:
+	$(GO) test -run '^$$' -fuzz FuzzParseEvent -fuzztime 1m ./harness/history
+	$(GO) test -run '^$$' -fuzz FuzzReadEvents -fuzztime 1m ./harness/history
+	$(GO) test -run '^$$' -fuzz FuzzParseEntry -fuzztime 1m ./locks/deduct
+
+# The report in a real browser; needs chromium in PATH.
+browser:
+	$(GO) test -tags browser -v ./reports/...
