@@ -32,8 +32,8 @@ func Expect(t *store.Test, judged map[models.Property]*models.Judgement) []store
 			if slices.Contains(models.StockProperties, p) && !sale.NeedsLock && !slices.Contains(sale.Expect, w) {
 				continue // the stock is safe whatever becomes of the lock
 			}
-			// Overlapping holds are certain to spoil the stock only if a write can undo others.
-			certain := !w.May && (sale.Blind || !slices.Contains(models.StockProperties, p) || slices.Contains(sale.Expect, w))
+			// Without any lock, writes that undo others are certain to do so.
+			certain := !w.May || (len(lock.Promises) == 0 && sale.Blind && p != models.NoOversell)
 			switch {
 			case certain:
 				e.Expected, e.Why = "violated", w.Why

@@ -79,6 +79,8 @@ func record(ctx context.Context, t *store.Test, env Env, dir store.Dir) (err err
 	}
 	defer func() { err = errors.Join(err, logFile.Close()) }()
 	log := slog.New(slog.NewTextHandler(logFile, nil))
+	log.Info("test begins", "command", Rerun(*t), "run", t.Run)
+	defer func() { log.Info("test ends", "error", err) }()
 
 	env.progress(Progress{Phase: "starting the servers"})
 	if n, err := env.Runtime.Sweep(ctx); err != nil {

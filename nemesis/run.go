@@ -67,7 +67,9 @@ func (r *Runner) one(ctx context.Context, n int, f Fault, p Planned) (done bool,
 		rec.Proof, err = f.Landed(ctx)
 	}
 	rec.Landed = err == nil
-	if err != nil {
+	if err == nil {
+		r.Log.Info("fault landed", "kind", p.Kind, "target", target.Name, "for", p.For, "proof", rec.Proof)
+	} else {
 		rec.Error = err.Error()
 		r.Log.Warn("fault did not land", "kind", p.Kind, "target", target.Name, "error", err)
 	}
@@ -92,6 +94,9 @@ func (r *Runner) heal(ctx context.Context, f Fault, rec history.Fault) error {
 		rec.Error = fmt.Sprintf("%s (not healed: %v)", rec.Error, err)
 		r.Log.Error("fault not healed", "kind", rec.Kind, "target", rec.Target, "error", err)
 		err = fmt.Errorf("heal %s of %s: %w", rec.Kind, rec.Target, err)
+	}
+	if err == nil {
+		r.Log.Info("fault healed", "kind", rec.Kind, "target", rec.Target, "proof", rec.Healed)
 	}
 	r.Record(history.Event{Time: now(), Type: history.FaultEnd, Client: -1, Worker: -1, Fault: &rec})
 	return err

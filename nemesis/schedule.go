@@ -22,8 +22,11 @@ func Tail(ttl, grace time.Duration) time.Duration {
 	return ttl + grace + 500*time.Millisecond
 }
 
-// lead is the undisturbed time at the start, so that there is something to disturb.
-const lead = 500 * time.Millisecond
+// lead is the undisturbed time at the start: long enough for a number of sales, so that
+// a lock which does not survive its first fault has shown before that it works.
+func lead(limit time.Duration) time.Duration {
+	return min(max(limit/8, 500*time.Millisecond), 2*time.Second)
+}
 
 // Draw makes a schedule for the kinds from the seed: one fault after the other, in
 // random order but with each kind once before any twice, healed before the tail. It is
@@ -34,7 +37,7 @@ func Draw(seed uint64, kinds []Kind, limit, ttl, grace time.Duration) ([]Planned
 		return nil, nil
 	}
 	end := limit - Tail(ttl, grace)
-	need := lead
+	need := lead(limit)
 	var names []string
 	for _, k := range kinds {
 		need += gap(ttl, 1) + k.Lasts(ttl, 1)
@@ -47,7 +50,7 @@ func Draw(seed uint64, kinds []Kind, limit, ttl, grace time.Duration) ([]Planned
 	r := rand.New(rand.NewPCG(seed, 0x6e656d65736973))
 	var plan []Planned
 	var turn []Kind
-	for at := lead; ; {
+	for at := lead(limit); ; {
 		if len(turn) == 0 {
 			turn = slices.Clone(kinds)
 			r.Shuffle(len(turn), func(i, j int) { turn[i], turn[j] = turn[j], turn[i] })

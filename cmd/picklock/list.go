@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -53,13 +54,36 @@ func listLocks(w io.Writer) {
 			ttl = "none: held until released"
 		}
 		fmt.Fprintf(w, "%s\n  %s\n  source: %s; TTL: %s\n", l.Name, l.Summary, l.Source, ttl)
-		for _, k := range l.Weaknesses {
-			how := "violated"
-			if k.May {
-				how = "may be violated"
-			}
-			fmt.Fprintf(w, "  under %s: %s %s: %s\n", k.Fault, k.Property, how, k.Why)
+		listWeaknesses(w, l.Weaknesses)
+	}
+}
+
+// listWeaknesses prints a line for each fault and mechanism, with all the properties
+// that it breaks.
+func listWeaknesses(w io.Writer, all []locks.Weakness) {
+	type mechanism struct {
+		fault, why string
+		may        bool
+		clients    int
+	}
+	var order []mechanism
+	breaks := map[mechanism][]string{}
+	for _, k := range all {
+		m := mechanism{k.Fault, k.Why, k.May, k.MinClients}
+		if breaks[m] == nil {
+			order = append(order, m)
 		}
+		breaks[m] = append(breaks[m], k.Property)
+	}
+	for _, m := range order {
+		how := "violates"
+		if m.may {
+			how = "may violate"
+		}
+		if m.clients > 1 {
+			how = fmt.Sprintf("with %d clients or more %s", m.clients, how)
+		}
+		fmt.Fprintf(w, "  under %s %s %s:\n    %s\n", m.fault, how, strings.Join(breaks[m], ", "), m.why)
 	}
 }
 

@@ -73,7 +73,7 @@ func TestBadInput(t *testing.T) {
 
 func TestLists(t *testing.T) {
 	for list, has := range map[string][]string{
-		"locks":       {"setex-del", "uuid-lua", "S0", "under pause-client: ownership violated"},
+		"locks":       {"setex-del", "uuid-lua", "S0", "under pause-client violates ownership"},
 		"deductions":  {"read-write", "hincrby", "needs mutual exclusion", "right without any lock"},
 		"topologies":  {"single"},
 		"nemeses":     {"none", "pause-client", "kill-client", "pause-node", "kill-node"},

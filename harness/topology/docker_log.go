@@ -21,20 +21,24 @@ type follower struct {
 	ended  chan struct{}
 }
 
-// follow begins with the container's present life; what earlier lives said is in the file
-// already. It goes on until the container ends, whatever becomes of ctx. The node that
-// owns the follower waits for it.
-func follow(ctx context.Context, engine *client.Client, id, path string) (*follower, error) {
+// lastEnd is when the container last ended, by the engine's clock, as its log's times are;
+// empty before its first end. Asked before a start, it divides the lives in the log: the
+// engine notes the start itself only when the server already speaks.
+func lastEnd(ctx context.Context, engine *client.Client, id string) (string, error) {
 	res, err := engine.ContainerInspect(ctx, id, client.ContainerInspectOptions{})
 	if err != nil {
-		return nil, fmt.Errorf("follow the log: %w", err)
+		return "", fmt.Errorf("look at the container: %w", err)
 	}
-	// From the end of the last life, by the engine's clock as the lines are. The start of
-	// this one would be too late: the engine notes it when the server already speaks.
-	since := ""
 	if s := res.Container.State; s != nil && !strings.HasPrefix(s.FinishedAt, "0001-") {
-		since = s.FinishedAt
+		return s.FinishedAt, nil
 	}
+	return "", nil
+}
+
+// follow begins with the life that came after since (see lastEnd); what earlier lives
+// said is in the file already. It goes on until the container ends, whatever becomes of
+// ctx. The node that owns the follower waits for it.
+func follow(ctx context.Context, engine *client.Client, id, since, path string) (*follower, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("follow the log: %w", err)

@@ -120,6 +120,7 @@ func (n *dockerNode) find(ctx context.Context, reach Reach) (string, error) {
 		return "", fmt.Errorf("look at the container: %w", err)
 	}
 	if s := res.Container.State; s == nil || !s.Running {
+		n.follower.wait(ctx) // what it said may still be on its way
 		return "", fmt.Errorf("the container ended at once: %s", lastLines(n.logPath, 3))
 	}
 	settings := res.Container.NetworkSettings
@@ -169,15 +170,15 @@ func (n *dockerNode) first(ctx context.Context, reach Reach) error {
 	}
 	defer release()
 	n.reach = reach
-	return n.settle(ctx)
+	return n.settle(ctx, "")
 }
 
-// settle follows the log of a container that was just started, finds its address and
-// waits until the server is ready.
-func (n *dockerNode) settle(ctx context.Context) error {
+// settle follows the log of a container that was just started, from the end of its last
+// life on, finds its address and waits until the server is ready.
+func (n *dockerNode) settle(ctx context.Context, since string) error {
 	fail := func(err error) error { return fmt.Errorf("start node %s: %w", n.Name(), err) }
 	var err error
-	if n.follower, err = follow(ctx, n.engine, n.containerID(), n.logPath); err != nil {
+	if n.follower, err = follow(ctx, n.engine, n.containerID(), since, n.logPath); err != nil {
 		return fail(err)
 	}
 	addr, err := n.find(ctx, n.reach)
@@ -288,10 +289,14 @@ func (n *dockerNode) Start(ctx context.Context) error {
 		return fmt.Errorf("start node %s: %w", n.Name(), err)
 	}
 	n.follower.wait(ctx) // lives do not mix in the log
+	since, err := lastEnd(ctx, n.engine, n.containerID())
+	if err != nil {
+		return fmt.Errorf("start node %s: %w", n.Name(), err)
+	}
 	if _, err := n.engine.ContainerStart(ctx, n.containerID(), client.ContainerStartOptions{}); err != nil {
 		return fmt.Errorf("start node %s: %w", n.Name(), err)
 	}
-	return n.settle(ctx)
+	return n.settle(ctx, since)
 }
 
 // close ends the container, so that its log is whole; the cluster removes it.
