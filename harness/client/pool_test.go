@@ -296,7 +296,7 @@ func TestClientsEndWithTheHarness(t *testing.T) {
 func BenchmarkRecording(b *testing.B) {
 	for b.Loop() {
 		var rate [2][]float64
-		for range 5 {
+		for range 10 {
 			for i, unrecorded := range []bool{false, true} {
 				rate[i] = append(rate[i], throughput(b, unrecorded))
 			}

@@ -24,9 +24,17 @@ type Collector struct {
 	dir       string // of the journals
 	followers map[string]*Follower
 	out       *Writer
-	pending   []Event
+	pending   []line // not written yet
+	text      []byte // theirs
+	spare     []byte // what was text before
 	watch     func(*Event)
 	synced    time.Time
+}
+
+// line is an event that waits to be written: its time, and its place in the text.
+type line struct {
+	time     int64
+	from, to int
 }
 
 // NewCollector writes to out what appears in the journals in dir (a file named *.journal
@@ -43,10 +51,23 @@ func (c *Collector) Record(e Event) {
 }
 
 func (c *Collector) add(e Event) {
-	c.pending = append(c.pending, e)
+	from := len(c.text)
+	c.text = e.AppendJSON(c.text)
+	c.pending = append(c.pending, line{e.Time, from, len(c.text)})
 	if c.watch != nil {
-		c.watch(&c.pending[len(c.pending)-1])
+		c.watch(&e)
 	}
+}
+
+// take adds an event of a journal, whose line serves as it is.
+func (c *Collector) take(e *Event, text []byte) error {
+	from := len(c.text)
+	c.text = append(c.text, text...)
+	c.pending = append(c.pending, line{e.Time, from, len(c.text)})
+	if c.watch != nil {
+		c.watch(e)
+	}
+	return nil
 }
 
 // Poll drains all journals: whatever was committed before the call has been watched when
@@ -62,22 +83,35 @@ func (c *Collector) poll(until int64) error {
 		return err
 	}
 	for _, f := range c.followers {
-		if err := f.Next(func(e Event) error { c.add(e); return nil }); err != nil {
+		if err := f.Next(c.take); err != nil {
 			return err
 		}
 	}
-	slices.SortStableFunc(c.pending, func(a, b Event) int { return compare(a.Time, b.Time) })
+	slices.SortStableFunc(c.pending, func(a, b line) int { return compare(a.time, b.time) })
 	n := 0
-	for n < len(c.pending) && c.pending[n].Time < until {
-		c.out.Append(&c.pending[n])
+	for n < len(c.pending) && c.pending[n].time < until {
+		c.out.AppendLine(c.text[c.pending[n].from:c.pending[n].to])
 		n++
 	}
-	c.pending = slices.Delete(c.pending, 0, n)
+	c.forget(n)
 	if time.Since(c.synced) > 900*time.Millisecond {
 		c.synced = time.Now()
 		return c.out.Sync()
 	}
 	return c.out.Flush()
+}
+
+// forget drops the first n pending lines and moves the text of the others together.
+func (c *Collector) forget(n int) {
+	c.pending = slices.Delete(c.pending, 0, n)
+	kept := c.spare[:0]
+	for i := range c.pending {
+		l := &c.pending[i]
+		from := len(kept)
+		kept = append(kept, c.text[l.from:l.to]...)
+		l.from, l.to = from, len(kept)
+	}
+	c.text, c.spare = kept, c.text
 }
 
 func compare(a, b int64) int {
@@ -118,10 +152,8 @@ func (c *Collector) discover() error {
 func (c *Collector) Finish(last Event) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	err := c.poll(Never)
 	c.add(last)
-	c.out.Append(&last)
-	err = errors.Join(err, c.out.Close())
+	err := errors.Join(c.poll(Never), c.out.Close())
 	for _, f := range c.followers {
 		err = errors.Join(err, f.Close())
 	}
@@ -187,9 +219,9 @@ func salvage(events []Event, journals string) ([]Event, error) {
 		if err != nil {
 			return nil, err
 		}
-		err = f.Next(func(e Event) error {
-			if !have[of(&e)] {
-				events = append(events, e)
+		err = f.Next(func(e *Event, _ []byte) error {
+			if !have[of(e)] {
+				events = append(events, *e)
 			}
 			return nil
 		})

@@ -3,6 +3,8 @@ package history
 import (
 	"bufio"
 	"bytes"
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -46,11 +48,27 @@ func (w *Writer) Append(e *Event) {
 	w.seal(start)
 }
 
+// AppendLine adds an event in the form that AppendJSON gave it.
+func (w *Writer) AppendLine(line []byte) {
+	start := len(w.buf)
+	w.buf = append(w.buf, line...)
+	w.seal(start)
+}
+
 // seal replaces the closing brace of the line that began at start by the checksum.
 func (w *Writer) seal(start int) {
 	w.buf = w.buf[:len(w.buf)-1]
 	w.sum = crc32.Update(w.sum, castagnoli, w.buf[start:])
-	w.buf = fmt.Appendf(w.buf, crcField+"%08x\"}\n", w.sum)
+	w.buf = append(w.buf, crcField...)
+	w.buf = appendSum(w.buf, w.sum)
+	w.buf = append(w.buf, "\"}\n"...)
+}
+
+// appendSum writes a checksum as eight hexadecimal digits.
+func appendSum(b []byte, sum uint32) []byte {
+	var raw [4]byte
+	binary.BigEndian.PutUint32(raw[:], sum)
+	return hex.AppendEncode(b, raw[:])
 }
 
 // Flush writes what was appended; it then survives the end of this process.
@@ -125,8 +143,8 @@ func parseLine(line []byte, sum uint32) (Event, uint32, error) {
 		return Event{}, 0, fmt.Errorf("%w: it does not end with a checksum", errShape)
 	}
 	sum = crc32.Update(sum, castagnoli, line[:cut])
-	var hex [8]byte
-	if got := line[cut+len(crcField) : len(line)-2]; string(got) != string(fmt.Appendf(hex[:0], "%08x", sum)) {
+	var want [8]byte
+	if got := line[cut+len(crcField) : len(line)-2]; !bytes.Equal(got, appendSum(want[:0], sum)) {
 		return Event{}, 0, fmt.Errorf("the checksum is %s, but these lines have %08x", got, sum)
 	}
 	// The brace that the checksum took the place of comes back for the parser.

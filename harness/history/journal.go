@@ -1,6 +1,7 @@
 package history
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -78,7 +79,13 @@ func (j *Journal) slide() error {
 		return err
 	}
 	j.window, err = unix.Mmap(int(j.file.Fd()), at, journalWindow, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
-	return err
+	if err != nil {
+		return err
+	}
+	// All pages at once, rather than a fault for each in the middle of an operation. Kernels
+	// before 5.14 cannot; there it only costs more.
+	_ = unix.Madvise(j.window, unix.MADV_POPULATE_WRITE)
+	return nil
 }
 
 // Append records the event. When it returns, the event survives the end of the process.
@@ -122,6 +129,7 @@ type Follower struct {
 	header []byte
 	read   int64
 	buf    []byte
+	event  Event
 }
 
 // Follow opens the journal at path. A worker that died before its journal was ready
@@ -152,8 +160,9 @@ func Follow(path string) (*Follower, error) {
 // ErrNoJournal: the file is not a journal, or not yet.
 var ErrNoJournal = errors.New("not a journal")
 
-// Next gives each event that was appended since the last call to f, in order.
-func (f *Follower) Next(each func(Event) error) error {
+// Next gives each event that was appended since the last call to each, in order, with the
+// line that tells it. Both are valid only until each returns.
+func (f *Follower) Next(each func(e *Event, line []byte) error) error {
 	whole := int64(word(f.header, 1).Load())
 	n := whole - f.read
 	if n <= 0 {
@@ -168,18 +177,15 @@ func (f *Follower) Next(each func(Event) error) error {
 	}
 	f.read = whole
 	for len(b) > 0 {
-		end := 0
-		for end < len(b) && b[end] != '\n' {
-			end++
-		}
-		if end == len(b) {
+		end := bytes.IndexByte(b, '\n')
+		if end < 0 {
 			return fmt.Errorf("journal %s: a line does not end", f.file.Name())
 		}
-		e, err := ParseEvent(b[:end])
-		if err != nil {
+		var err error
+		if f.event, err = ParseEvent(b[:end]); err != nil {
 			return fmt.Errorf("journal %s: %w", f.file.Name(), err)
 		}
-		if err := each(e); err != nil {
+		if err := each(&f.event, b[:end]); err != nil {
 			return err
 		}
 		b = b[end+1:]

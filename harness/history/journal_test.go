@@ -37,7 +37,7 @@ func follow(t *testing.T, path string) []history.Event {
 		t.Fatal(err)
 	}
 	var all []history.Event
-	if err := f.Next(func(e history.Event) error { all = append(all, e); return nil }); err != nil {
+	if err := f.Next(func(e *history.Event, _ []byte) error { all = append(all, *e); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.Close(); err != nil {
