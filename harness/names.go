@@ -9,6 +9,20 @@ import (
 	"picklock/nemesis"
 )
 
+// Choices are the values that the flags of a test may have, where they are words.
+func Choices() map[string][]string {
+	return map[string][]string{
+		"lock": lockNames(), "deduct": deductNames(), "topology": names(Topologies(), func(t [2]string) string { return t[0] }),
+		"nemesis": append(nemesisNames(), "none"), "persistence": persistences(), "stock-on": stockPlaces(),
+		"runtime": runtimes(), "reach": reaches(),
+	}
+}
+
+func persistences() []string { return []string{"none", "everysec", "always"} }
+func stockPlaces() []string  { return []string{"own", "lock"} }
+func runtimes() []string     { return []string{"auto", "docker", "process"} }
+func reaches() []string      { return []string{"auto", "container", "published"} }
+
 func lockNames() []string {
 	return names(locks.All(), func(s locks.Spec) string { return s.Name })
 }

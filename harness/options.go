@@ -75,8 +75,8 @@ func Plan(o Options) (Options, error) {
 	if _, ok := deduct.Find(t.Deduct); !ok {
 		return o, unknown("deduction", t.Deduct, deductNames())
 	}
-	if t.Topology != "single" {
-		return o, unknown("topology", t.Topology, []string{"single"})
+	if topologies := Choices()["topology"]; !contains(topologies, t.Topology) {
+		return o, unknown("topology", t.Topology, topologies)
 	}
 	if err := checkValues(t); err != nil {
 		return o, err
@@ -153,10 +153,10 @@ func checkValues(t *store.Test) error {
 		flag, value string
 		may         []string
 	}{
-		{"persistence", t.Persistence, []string{"none", "everysec", "always"}},
-		{"stock-on", t.StockOn, []string{"own", "lock"}},
-		{"runtime", t.Runtime, []string{"auto", "docker", "process"}},
-		{"reach", t.Reach, []string{"auto", "container", "published"}},
+		{"persistence", t.Persistence, persistences()},
+		{"stock-on", t.StockOn, stockPlaces()},
+		{"runtime", t.Runtime, runtimes()},
+		{"reach", t.Reach, reaches()},
 	} {
 		if !contains(c.may, c.value) {
 			return usage("--%s must be one of %s, not %q", c.flag, list(c.may), c.value)

@@ -268,9 +268,7 @@ func (s *session) finish(ctx context.Context) error {
 	if killed > 0 {
 		s.log.Warn("clients that did not stop were killed", "clients", killed)
 	}
-	if lerr := s.stock.finish(ctx); lerr != nil {
-		err = errors.Join(err, lerr)
-	}
+	err = errors.Join(err, s.pool.Died(), s.stock.finish(ctx))
 	note := ""
 	if interrupted {
 		note = "interrupted"

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -77,15 +78,17 @@ func await(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// processesOf lists the processes that carry the run's id in their environment.
-func processesOf(run string) []string {
-	var found []string
+// processesOf lists the processes that carry the run's id in their environment, by their
+// process ids with their command lines.
+func processesOf(run string) map[int]string {
+	found := map[int]string{}
 	environs, _ := filepath.Glob("/proc/[0-9]*/environ") // the pattern is well formed
 	for _, path := range environs {
 		env, err := os.ReadFile(path)
 		if err == nil && bytes.Contains(env, []byte("PICKLOCK_RUN="+run)) {
-			cmdline, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline")) // for the message only
-			found = append(found, strings.ReplaceAll(string(cmdline), "\x00", " "))
+			cmdline, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline")) // it may just have ended
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))               // the pattern has digits only
+			found[pid] = strings.ReplaceAll(string(cmdline), "\x00", " ")
 		}
 	}
 	return found
@@ -171,7 +174,7 @@ func TestInterrupted(t *testing.T) {
 					t.Errorf("status %d and %q; want 130 and a word on the interruption", status, b.errs.String())
 				}
 				if left := processesOf(run); len(left) > 0 {
-					t.Errorf("left running: %q", left)
+					t.Errorf("left running: %v", left)
 				}
 				if runtime == "docker" {
 					if left := containersOf(t, run); left != "" {
@@ -242,4 +245,27 @@ func asJSON(t *testing.T, v any) string {
 		t.Fatal(err)
 	}
 	return string(b)
+}
+
+// TestClientThatDiesUnordered: a client that ends without an order is no fault of the
+// test, so the run has failed and says so, rather than giving a verdict on fewer clients.
+func TestClientThatDiesUnordered(t *testing.T) {
+	b := begin(t, t.TempDir(), "run", "--runtime", "process", "--lock", "uuid-lua", "--nemesis", "none", "--time-limit", "4s")
+	b.awaitRecord(`"op":"acquire"`)
+	killed := false
+	for pid, cmdline := range processesOf(b.runID()) {
+		if strings.Contains(cmdline, "client-process") && !killed {
+			killed = true
+			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if !killed {
+		t.Fatal("no client was found to be killed")
+	}
+	_ = b.cmd.Wait() // its status is looked at below
+	if status := b.cmd.ProcessState.ExitCode(); status != 255 || !strings.Contains(b.errs.String(), "ended by itself") {
+		t.Errorf("status %d and %q; want 255 and a word on the client", status, b.errs.String())
+	}
 }

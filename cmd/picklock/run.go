@@ -40,6 +40,10 @@ func newRun(status *int) *cobra.Command {
 		},
 	}
 	runFlags(cmd.Flags(), &o)
+	for flag, values := range harness.Choices() {
+		// It fails for a flag that does not exist only, and a test goes through them.
+		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print results.json to standard output, and nothing else")
 	return cmd
 }

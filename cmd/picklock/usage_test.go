@@ -98,3 +98,12 @@ func TestVersionAndHelp(t *testing.T) {
 		}
 	}
 }
+
+func TestCompletion(t *testing.T) {
+	for flag, want := range map[string]string{"lock": "uuid-lua", "deduct": "hincrby", "nemesis": "kill-node", "topology": "single",
+		"runtime": "process", "reach": "published", "persistence": "everysec", "stock-on": "own"} {
+		if r := picklock(t, t.TempDir(), nil, "__complete", "run", "--"+flag, ""); r.status != 0 || !strings.Contains(r.stdout, want) {
+			t.Errorf("--%s is not completed to %s: %s", flag, want, r)
+		}
+	}
+}

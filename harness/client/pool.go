@@ -38,6 +38,7 @@ type Pool struct {
 	closing   *sync.Once
 
 	mu    sync.Mutex
+	died  []string // clients that ended by themselves with an error, in words
 	procs []*proc
 	addrs map[string]string
 }
@@ -144,6 +145,9 @@ func (p *Pool) reap(i int, c *proc) {
 		e := history.Event{Time: at, Type: history.ClientDown, Client: i, Process: -1, Worker: -1}
 		if err != nil {
 			e.Type, e.Note = history.ClientDeath, "it ended by itself: "+err.Error()
+			p.mu.Lock()
+			p.died = append(p.died, fmt.Sprintf("client %d ended by itself: %v (see its log)", i, err))
+			p.mu.Unlock()
 		}
 		p.collector.Record(e)
 	}
@@ -325,6 +329,18 @@ func (p *Pool) alive(i int) bool {
 	default:
 		return true
 	}
+}
+
+// Died tells of clients that ended by themselves with an error: a fault of picklock or of
+// its surroundings, since no fault of the test ends a client unordered.
+func (p *Pool) Died() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var errs []error
+	for _, d := range p.died {
+		errs = append(errs, errors.New(d))
+	}
+	return errors.Join(errs...)
 }
 
 // Alive reports whether client i has a living process.
