@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"slices"
 
 	"picklock/harness/history"
@@ -120,7 +121,7 @@ func (r *record) leases(g *group) []span {
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b span) int { return compare(a.from, b.from) })
+	slices.SortFunc(all, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 	joined := all[:0]
 	for _, s := range all {
 		if n := len(joined); n > 0 && s.from <= joined[n-1].to {

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -148,7 +149,7 @@ func (f *findings) judgement() *Judgement {
 		j.Verdict = Unknown
 	}
 	slices.SortStableFunc(f.list, func(a, b finding) int {
-		return compare(a.start, b.start)
+		return cmp.Compare(a.start, b.start)
 	})
 	for _, x := range f.list[:min(len(f.list), f.r.p.MaxViolations)] {
 		j.Violations = append(j.Violations, Violation{
@@ -161,14 +162,4 @@ func (f *findings) judgement() *Judgement {
 	}
 	j.Note = strings.Join(f.notes, "; ")
 	return j
-}
-
-func compare[T int | int64](a, b T) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -21,7 +22,7 @@ func judgeLeaseExclusion(r *record) *Judgement {
 				leases = append(leases, lease{s, h})
 			}
 		}
-		slices.SortStableFunc(leases, func(a, b lease) int { return compare(a.from, b.from) })
+		slices.SortStableFunc(leases, func(a, b lease) int { return cmp.Compare(a.from, b.from) })
 		var open []lease
 		told := map[*hold]bool{}
 		for _, l := range leases {

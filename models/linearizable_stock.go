@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -162,7 +163,7 @@ func (r *record) stockStory(sku string, c, rival *stockOp, kind string, initial 
 	ops := []*stockOp{c}
 	if rival != nil {
 		ops = append(ops, rival)
-		slices.SortStableFunc(ops, func(a, b *stockOp) int { return compare(a.from, b.from) })
+		slices.SortStableFunc(ops, func(a, b *stockOp) int { return cmp.Compare(a.from, b.from) })
 		clients = append(clients, rival.op.Client)
 		during.from = min(during.from, rival.from)
 	}

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -159,10 +160,10 @@ func newLanes(ops []*history.Operation) *lanes {
 		keys = append(keys, [2]int{o.Client, o.Worker})
 	}
 	slices.SortFunc(keys, func(a, b [2]int) int {
-		if c := compare(a[0], b[0]); c != 0 {
+		if c := cmp.Compare(a[0], b[0]); c != 0 {
 			return c
 		}
-		return compare(a[1], b[1])
+		return cmp.Compare(a[1], b[1])
 	})
 	l := &lanes{workers: map[[2]int]int{}}
 	for _, k := range slices.Compact(keys) {

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -120,8 +121,8 @@ func (r *record) asked(name string, tail span) *asking {
 			l.resets = append(l.resets, h.span)
 		}
 	}
-	slices.SortFunc(l.waits, func(a, b span) int { return compare(a.from, b.from) })
-	slices.SortFunc(l.resets, func(a, b span) int { return compare(a.from, b.from) })
+	slices.SortFunc(l.waits, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	slices.SortFunc(l.resets, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 	return l
 }
 

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/anishathalye/porcupine"
@@ -40,10 +41,10 @@ func (r *record) lockOps(name string) []lockOp {
 	}
 	all = bounded(all)
 	slices.SortStableFunc(all, func(a, b lockOp) int {
-		if c := compare(a.from, b.from); c != 0 {
+		if c := cmp.Compare(a.from, b.from); c != 0 {
 			return c
 		}
-		return compare(a.to, b.to)
+		return cmp.Compare(a.to, b.to)
 	})
 	return all
 }
@@ -140,7 +141,7 @@ func bounded(all []lockOp) []lockOp {
 			g.open = true
 		}
 	}
-	slices.SortFunc(obtained, func(a, b lockOp) int { return compare(a.from, b.from) })
+	slices.SortFunc(obtained, func(a, b lockOp) int { return cmp.Compare(a.from, b.from) })
 	next := make([]int64, len(obtained)+1)
 	next[len(obtained)] = history.Never
 	for i := len(obtained) - 1; i >= 0; i-- {
@@ -152,7 +153,7 @@ func bounded(all []lockOp) []lockOp {
 			if g.acquires == 0 {
 				continue // it never held the lock
 			}
-			i, _ := slices.BinarySearchFunc(obtained, g.last+1, func(x lockOp, t int64) int { return compare(x.from, t) })
+			i, _ := slices.BinarySearchFunc(obtained, g.last+1, func(x lockOp, t int64) int { return cmp.Compare(x.from, t) })
 			if next[i] < o.from {
 				continue
 			}

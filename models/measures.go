@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -171,11 +172,11 @@ func regrants(r *record) []int64 {
 				}
 			}
 		}
-		byReturn := func(a, b *history.Operation) int { return compare(a.Return, b.Return) }
+		byReturn := func(a, b *history.Operation) int { return cmp.Compare(a.Return, b.Return) }
 		slices.SortFunc(grants, byReturn)
 		slices.SortFunc(releases, byReturn)
 		for i, x := range releases {
-			k, _ := slices.BinarySearchFunc(grants, x.Return, func(o *history.Operation, t int64) int { return compare(o.Return, t) })
+			k, _ := slices.BinarySearchFunc(grants, x.Return, func(o *history.Operation, t int64) int { return cmp.Compare(o.Return, t) })
 			if k == len(grants) || i+1 < len(releases) && releases[i+1].Return <= grants[k].Return {
 				continue // nobody came, or another release came first
 			}
@@ -220,7 +221,7 @@ func contended(r *record) int {
 	}
 	pairs := 0
 	for _, all := range objects {
-		slices.SortFunc(all, func(a, b busy) int { return compare(a.from, b.from) })
+		slices.SortFunc(all, func(a, b busy) int { return cmp.Compare(a.from, b.from) })
 		var open []busy
 		for _, b := range all {
 			still := open[:0]

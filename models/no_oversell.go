@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -64,7 +65,7 @@ func (r *record) books() (map[string][]sale, map[string][]int) {
 		}
 	}
 	for _, s := range sales {
-		slices.SortStableFunc(s, func(a, b sale) int { return compare(a.at, b.at) })
+		slices.SortStableFunc(s, func(a, b sale) int { return cmp.Compare(a.at, b.at) })
 	}
 	for i := range r.Ledger {
 		entries[r.Ledger[i].Object] = append(entries[r.Ledger[i].Object], i)

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -61,7 +62,7 @@ func (r *record) owners(name string) ownedBy {
 			grants = append(grants, g)
 		}
 	}
-	slices.SortFunc(grants, func(a, b *group) int { return compare(from(a.outer), from(b.outer)) })
+	slices.SortFunc(grants, func(a, b *group) int { return cmp.Compare(from(a.outer), from(b.outer)) })
 	// next[i] is the earliest return of a grant that was asked for no earlier than i.
 	next := make([]int64, len(grants)+1)
 	next[len(grants)] = history.Never
@@ -73,14 +74,14 @@ func (r *record) owners(name string) ownedBy {
 		for _, s := range r.guaranteed(g) {
 			if s.to == history.Never {
 				i, _ := slices.BinarySearchFunc(grants, g.outer.Return+1, func(x *group, t int64) int {
-					return compare(from(x.outer), t)
+					return cmp.Compare(from(x.outer), t)
 				})
 				s.to = next[i]
 			}
 			by.all = append(by.all, owned{s, g})
 		}
 	}
-	slices.SortStableFunc(by.all, func(a, b owned) int { return compare(a.from, b.from) })
+	slices.SortStableFunc(by.all, func(a, b owned) int { return cmp.Compare(a.from, b.from) })
 	best := 0
 	for i, o := range by.all {
 		if o.to > by.all[best].to {
@@ -95,7 +96,7 @@ func (r *record) owners(name string) ownedBy {
 // there is none for certain.
 func (by ownedBy) robbed(g *group, o *history.Operation) *owned {
 	// The first n began before o can have taken effect.
-	n, _ := slices.BinarySearchFunc(by.all, from(o), func(x owned, t int64) int { return compare(x.from, t) })
+	n, _ := slices.BinarySearchFunc(by.all, from(o), func(x owned, t int64) int { return cmp.Compare(x.from, t) })
 	covers := func(x *owned) bool { return o.Return < x.to && x.group != g }
 	if g.outer == nil || g.outer.Outcome == history.OutcomeFail {
 		// Never the owner: any owner will do.

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"slices"
 
 	"picklock/harness/history"
@@ -90,7 +91,7 @@ func newRecord(h *history.History, p Params) *record {
 				r.locks[name] = append(r.locks[name], hd)
 			}
 		}
-		slices.SortStableFunc(r.locks[name], func(a, b *hold) int { return compare(a.from, b.from) })
+		slices.SortStableFunc(r.locks[name], func(a, b *hold) int { return cmp.Compare(a.from, b.from) })
 	}
 	slices.Sort(r.names)
 	return r

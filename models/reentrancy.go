@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -30,7 +31,7 @@ func (f *findings) reentered(g *group) {
 	r := f.r
 	var ops []*history.Operation
 	ops = append(append(ops, g.acquires...), g.releases...)
-	slices.SortStableFunc(ops, func(a, b *history.Operation) int { return compare(a.Invoke, b.Invoke) })
+	slices.SortStableFunc(ops, func(a, b *history.Operation) int { return cmp.Compare(a.Invoke, b.Invoke) })
 	leases, lost := r.leases(g), r.lost(g.grant)
 	var low, high int64 // what the owner may hold
 	for _, o := range ops {

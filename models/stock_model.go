@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -84,7 +85,7 @@ func (r *record) stockOps(sku string, initial int64) (all []stockOp, lies []int6
 	}
 	all = fill(all, unknown, initial)
 	bindReturns(all)
-	slices.SortStableFunc(all, func(a, b stockOp) int { return compare(a.from, b.from) })
+	slices.SortStableFunc(all, func(a, b stockOp) int { return cmp.Compare(a.from, b.from) })
 	return all, lies
 }
 
@@ -121,7 +122,7 @@ func bindReturns(all []stockOp) {
 	for i := range all {
 		byLevel[i] = &all[i]
 	}
-	slices.SortStableFunc(byLevel, func(a, b *stockOp) int { return compare(a.rank(), b.rank()) })
+	slices.SortStableFunc(byLevel, func(a, b *stockOp) int { return cmp.Compare(a.rank(), b.rank()) })
 	earliest := history.Never
 	for i := 0; i < len(byLevel); {
 		j := i
@@ -159,7 +160,7 @@ type stockPiece struct {
 // least size operations.
 func stockPieces(all []stockOp, initial int64, size int) []stockPiece {
 	byLevel := slices.Clone(all)
-	slices.SortStableFunc(byLevel, func(a, b stockOp) int { return compare(b.rank(), a.rank()) })
+	slices.SortStableFunc(byLevel, func(a, b stockOp) int { return cmp.Compare(b.rank(), a.rank()) })
 	n := len(byLevel)
 	returns := make([]int64, n+1) // earliest return from here on down
 	returns[n] = history.Never
@@ -170,7 +171,7 @@ func stockPieces(all []stockOp, initial int64, size int) []stockPiece {
 	begin, level, invoked := 0, initial, int64(0)
 	flush := func(end int) {
 		ops := slices.Clone(byLevel[begin:end])
-		slices.SortStableFunc(ops, func(a, b stockOp) int { return compare(a.from, b.from) })
+		slices.SortStableFunc(ops, func(a, b stockOp) int { return cmp.Compare(a.from, b.from) })
 		pieces = append(pieces, stockPiece{level, ops})
 		begin = end
 	}

@@ -78,3 +78,31 @@ func TestSoak(t *testing.T) {
 		})
 	}
 }
+
+// TestSoakNodeFaults holds every lock and deduction of the seeds to its expectations
+// under faults of the server, with each kind of persistence.
+func TestSoakNodeFaults(t *testing.T) {
+	for _, fault := range []string{"--nemesis pause-node", "--nemesis kill-node --persistence none", "--nemesis kill-node", "--nemesis kill-node --persistence always"} {
+		for _, p := range pairings() {
+			t.Run(fmt.Sprintf("%s+%s/%s", p.lock, p.deduct, fault), func(t *testing.T) {
+				if !p.spins {
+					t.Parallel()
+				}
+				args := append([]string{"--lock", p.lock, "--deduct", p.deduct, "--seed", "1", "--runtime", "process", "--ttl", "500ms", "--redis-timeout", "200ms",
+					"--grace", "1500ms", "--think", "40ms", "--time-limit", "7s", "--clients", "3", "--min-sales", "4"}, strings.Fields(fault)...)
+				if p.spins {
+					args = append(args, "--workers", "1")
+				}
+				r, ran := judged(t, t.TempDir(), args...)
+				for _, e := range r.Expected {
+					if !e.Met {
+						t.Errorf("%s is %s, but the registry expects %s\n%s", e.Property, r.Properties[models.Property(e.Property)].Verdict, e.Expected, summary(r, ran))
+					}
+				}
+				if r.Vacuous && !p.dies {
+					t.Errorf("vacuous: %v\n%s", r.VacuousWhy, summary(r, ran))
+				}
+			})
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -87,7 +88,7 @@ func (c *Collector) poll(until int64) error {
 			return err
 		}
 	}
-	slices.SortStableFunc(c.pending, func(a, b line) int { return compare(a.time, b.time) })
+	slices.SortStableFunc(c.pending, func(a, b line) int { return cmp.Compare(a.time, b.time) })
 	n := 0
 	for n < len(c.pending) && c.pending[n].time < until {
 		c.out.AppendLine(c.text[c.pending[n].from:c.pending[n].to])
@@ -112,16 +113,6 @@ func (c *Collector) forget(n int) {
 		l.from, l.to = from, len(kept)
 	}
 	c.text, c.spare = kept, c.text
-}
-
-func compare(a, b int64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // discover opens journals that have appeared.

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -96,15 +97,7 @@ func (h *History) Seconds(t int64) float64 {
 // by time in place. An error means that they contradict each other: a completion
 // without an invocation, two of either, or a fault that ends without a start.
 func Assemble(events []Event) (*History, error) {
-	slices.SortStableFunc(events, func(a, b Event) int {
-		switch {
-		case a.Time < b.Time:
-			return -1
-		case a.Time > b.Time:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(events, func(a, b Event) int { return cmp.Compare(a.Time, b.Time) })
 	h := &History{Stock: map[string]Levels{}}
 	index := make(map[int64]int, len(events)/2)
 	faults := map[int]int{}
@@ -181,7 +174,7 @@ func Assemble(events []Event) (*History, error) {
 			return nil, fmt.Errorf("unknown event type %q", e.Type)
 		}
 	}
-	slices.SortStableFunc(h.Ledger, func(a, b LedgerLine) int { return int(a.Seq - b.Seq) })
+	slices.SortStableFunc(h.Ledger, func(a, b LedgerLine) int { return cmp.Compare(a.Seq, b.Seq) })
 	return h, nil
 }
 
