@@ -91,7 +91,7 @@ func TestExpectationsFollowTheCatalogue(t *testing.T) {
 		{"setnx", "none", "liveness", holds},
 		{"setnx", "kill-client", "liveness", will},
 		{"setnx", "pause-client", "mutual-exclusion", holds},
-		{"setnx", "pause-node", "liveness", will},
+		{"setnx", "pause-node", "liveness", may},
 		{"setnx", "restart-empty", "ownership", may},
 		{"setnx-recursive", "kill-client", "liveness", will},
 		{"setnx-expire", "kill-client", "liveness", may},

@@ -113,5 +113,6 @@ func (e expectations) forgottenPlain() expectations {
 // acquires do without their client's knowledge.
 func (e expectations) orphaned() expectations {
 	return e.may(killNode, "a release fails while the server is down, or an acquire's reply is lost, and the key without TTL survives the restart", liveness).
-		will(pauseNode, "an acquire that timed out is executed when the server goes on: a lock that nobody knows of, without a TTL", liveness)
+		// Whether it finds the lock free depends on the order in which the server reads its sockets.
+		may(pauseNode, "an acquire that timed out is executed when the server goes on: a lock that nobody knows of, without a TTL", liveness)
 }
