@@ -32,7 +32,14 @@ func (r *Runner) Run(ctx context.Context, start, deadline int64) (healed int64, 
 	healed = start
 	var errs []error
 	for i, p := range r.Plan {
-		until(ctx, start+int64(p.At))
+		due := start + int64(p.At)
+		if i > 0 && healed > start {
+			// A fault that took longer than planned does not eat up the quiet time before the
+			// next: the lock must have a chance to work between them.
+			before := r.Plan[i-1]
+			due = max(due, healed+int64(max(0, p.At-before.At-before.For)))
+		}
+		until(ctx, due)
 		if ctx.Err() != nil {
 			break
 		}

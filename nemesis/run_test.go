@@ -196,6 +196,41 @@ func TestFaultIsLeftOutBeforeTheTail(t *testing.T) {
 	}
 }
 
+func TestQuietTimeBetweenFaultsIsKept(t *testing.T) {
+	const gap = 40 * time.Millisecond
+	w := &fakeWorld{state: topology.Running}
+	var faults []history.Fault
+	slow := time.Now().Add(60 * time.Millisecond)
+	r := nemesis.Runner{
+		World: nemesis.World{Nodes: []topology.Node{slowNode{fakeNode{w}, slow}}, Moved: func(string, string) {}},
+		Plan: []nemesis.Planned{{Kind: "kill-node", At: 0, For: time.Millisecond},
+			{Kind: "kill-node", At: time.Millisecond + gap, For: time.Millisecond}},
+		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Record: func(e history.Event) {
+			if e.Type == history.FaultEnd {
+				faults = append(faults, *e.Fault)
+			}
+		},
+	}
+	if _, err := r.Run(context.Background(), history.Now(), history.Now()+int64(time.Minute)); err != nil || len(faults) != 2 {
+		t.Fatalf("error %v, faults %+v", err, faults)
+	}
+	if quiet := time.Duration(faults[1].Start - faults[0].End); quiet < gap {
+		t.Errorf("the second fault came %s after the first, which was late; planned were %s", quiet, gap)
+	}
+}
+
+// slowNode takes its time to start.
+type slowNode struct {
+	fakeNode
+	until time.Time
+}
+
+func (n slowNode) Start(ctx context.Context) error {
+	<-time.After(time.Until(n.until))
+	return n.fakeNode.Start(ctx)
+}
+
 func count(all []string, s string) (n int) {
 	for _, x := range all {
 		if x == s {

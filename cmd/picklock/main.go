@@ -71,7 +71,7 @@ func statusOf(ctx context.Context, err error) int {
 		return exitInterrupted
 	case errors.As(err, &flags), errors.Is(err, harness.ErrUsage), errors.Is(err, store.ErrNotATest),
 		errors.Is(err, history.ErrDamaged), errors.Is(err, docker.ErrNoDocker), errors.Is(err, fs.ErrNotExist),
-		errors.Is(err, topology.ErrNoServer):
+		errors.Is(err, docker.ErrNoImage), errors.Is(err, topology.ErrNoServer):
 		return exitUsage
 	}
 	return exitHarness

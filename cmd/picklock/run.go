@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -122,7 +123,8 @@ func runTest(ctx context.Context, o harness.Options, s *screen) (harness.Outcome
 		}
 		return out, err
 	}
-	return out, s.result(out)
+	// The verdict is shown even where a report cannot be written.
+	return out, errors.Join(keep(out), s.result(out))
 }
 
 func nemeses(t store.Test) string {

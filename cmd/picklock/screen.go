@@ -84,18 +84,21 @@ func (s *screen) progress(p harness.Progress) {
 	}
 }
 
-// result writes the reports into the test's folder and shows the verdict.
+// result shows the verdict.
 func (s *screen) result(out harness.Outcome) error {
-	if err := reports.Write(string(out.Dir), out.Result, out.History); err != nil {
-		return fmt.Errorf("write the report: %w", err)
-	}
-	if err := writeJUnit(out); err != nil {
-		return fmt.Errorf("write the report: %w", err)
-	}
 	if s.json {
 		return printJSON(s, out.Result)
 	}
 	return reports.Terminal(s.out, out.Result, string(out.Dir), s.color)
+}
+
+// keep writes the results and the reports into the test's folder.
+func keep(out harness.Outcome) error {
+	err := errors.Join(out.Dir.WriteResult(out.Result), reports.Write(string(out.Dir), out.Result, out.History), writeJUnit(out))
+	if err != nil {
+		return fmt.Errorf("write the results into %s: %w", out.Dir, err)
+	}
+	return nil
 }
 
 func writeJUnit(out harness.Outcome) error {

@@ -46,6 +46,7 @@ func TestBadInput(t *testing.T) {
 		{"an unknown list", "list lock", nil, []string{`"lock"`, `"locks"`}},
 		{"a store that is a file", "run --runtime process --nemesis none --store " + file, nil, []string{"--store", file}},
 		{"Docker not answering", "run --runtime docker", noDocker, []string{"Docker", "--runtime process"}},
+		{"an image that is nowhere", "run --runtime docker --nemesis none --image localhost/no-such-image:1", nil, []string{"no-such-image"}},
 		{"check of nothing", "check", nil, []string{"check"}},
 		{"check of a folder that is not there", "check no/such/folder", nil, []string{"no/such/folder"}},
 		{"check of a folder that is no test", "check .", nil, []string{"test.json"}},
@@ -64,8 +65,8 @@ func TestBadInput(t *testing.T) {
 					t.Errorf("the line does not say %q: %s", s, r.stderr)
 				}
 			}
-			if left, err := filepath.Glob(filepath.Join(dir, "store", "*", "*")); err != nil || len(left) > 0 {
-				t.Errorf("something was begun: %v %v", left, err)
+			if left, err := filepath.Glob(filepath.Join(dir, "store", "*", "*", "history.jsonl")); err != nil || len(left) > 0 {
+				t.Errorf("a test was begun: %v %v", left, err)
 			}
 		})
 	}
