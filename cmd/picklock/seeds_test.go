@@ -98,6 +98,11 @@ func seed(t *testing.T, runtime string, p pairing, nemesis, violated string) {
 	args := []string{"--runtime", runtime, "--lock", p.lock, "--deduct", p.deduct, "--nemesis", nemesis, "--seed", "1",
 		"--ttl", "500ms", "--redis-timeout", "300ms", "--grace", "500ms", "--think", "40ms", "--time-limit", "5s",
 		"--clients", "3", "--min-sales", "10"}
+	if nemesis == "pause-client" {
+		// Whether a late DEL meets somebody's lock is a matter of the moment: time for four
+		// pauses makes it certain enough for a test.
+		args = append(args, "--time-limit", "8s")
+	}
 	switch {
 	case p.spins:
 		args = append(args, "--workers", "1")
