@@ -271,7 +271,7 @@ func (s *session) finish(ctx context.Context) error {
 	err = errors.Join(err, s.pool.Died(), s.stock.finish(ctx))
 	note := ""
 	if interrupted {
-		note = "interrupted"
+		note = fmt.Sprintf("the test was interrupted; judged up to %.3f s", float64(history.Now()-s.start)/1e9)
 	}
 	return errors.Join(err, s.collector.Finish(history.Event{Time: history.Now(), Type: history.End, Note: note}))
 }

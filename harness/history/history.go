@@ -76,7 +76,8 @@ type History struct {
 	Start int64 // ns: the load began
 	End   int64 // ns: the last event
 	// Complete: the harness wrote everything down. Otherwise the record breaks off at
-	// End (the harness was killed, or the file was cut) and Broken says how.
+	// End (the harness was killed, or the file was cut). Broken says how; of a complete
+	// record it says why the test ended before its time, if it did.
 	Complete bool
 	Broken   string
 
@@ -110,7 +111,7 @@ func Assemble(events []Event) (*History, error) {
 		case Begin:
 			h.Start = e.Time
 		case End:
-			h.Complete = true
+			h.Complete, h.Broken = true, e.Note
 		case Invoke:
 			if _, twice := index[e.ID]; twice {
 				return nil, fmt.Errorf("operation %d is invoked twice", e.ID)
