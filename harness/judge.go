@@ -46,7 +46,7 @@ func params(t *store.Test, m locks.Meta) models.Params {
 	p := models.Params{
 		NoTTL: m.NoTTL, TTL: time.Duration(t.TTL), Grace: time.Duration(t.Grace), Reentrant: m.Reentrant,
 		PorcupineTimeout: time.Duration(t.CheckTimeout), MinSales: bound(t.MinSales), MinContention: bound(t.MinContention),
-		FaultWanted: len(t.Nemesis) > 0,
+		FaultsWanted: t.Nemesis,
 	}
 	for _, id := range m.Promises {
 		p.Promises = append(p.Promises, models.Property(id))

@@ -100,8 +100,8 @@ func params(t *testing.T, d *datadriven.TestData) (models.Params, []string) {
 			p.MinContention = number()
 		case "max":
 			p.MaxViolations = number()
-		case "fault-wanted":
-			p.FaultWanted = true
+		case "wants":
+			p.FaultsWanted = a.Vals
 		default:
 			d.Fatalf(t, "unknown argument %q", a.Key)
 		}

@@ -97,9 +97,11 @@ type Params struct {
 	PorcupineTimeout time.Duration // per partition; 0: 30 s
 	MaxViolations    int           // explained per property; 0: 10
 
-	MinSales      int  // fewer completed sales are vacuous; 0: 20. -1: no bound
-	MinContention int  // fewer contended pairs are vacuous; 0: 1. -1: no bound
-	FaultWanted   bool // the nemesis was to inject faults: none landed, or one without proof, is vacuous
+	MinSales      int // fewer completed sales are vacuous; 0: 20. -1: no bound
+	MinContention int // fewer contended pairs are vacuous; 0: 1. -1: no bound
+	// FaultsWanted are the kinds of faults that the test is about: one of which none landed,
+	// and any fault without proof, make it vacuous.
+	FaultsWanted []string
 }
 
 // Report is the verdict on a whole history.
