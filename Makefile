@@ -4,7 +4,7 @@
 GO      ?= go
 BIN     := bin/picklock
 
-.PHONY: run test check build deps soak browser bench fuzz clean
+.PHONY: run test check build deps soak soak-faults soak-topology scenarios browser bench fuzz clean
 
 build:
 	$(GO) build -o $(BIN) ./cmd/picklock
@@ -31,6 +31,7 @@ deps:
 	@missing=""; \
 	command -v redis-server >/dev/null || missing="$$missing redis-server"; \
 	command -v gcc >/dev/null || missing="$$missing gcc libc6-dev"; \
+	command -v iptables >/dev/null || missing="$$missing iptables"; \
 	if [ -n "$$missing" ]; then \
 	  echo "installing:$$missing"; \
 	  sudo=""; [ "$$(id -u)" = 0 ] || sudo=sudo; \
@@ -42,18 +43,37 @@ clean:
 
 # The README's figures: every claim over 20 seeds. Some 25 minutes.
 soak: deps
-	$(GO) test -tags soak -timeout 80m -parallel 4 -run TestSoak -v ./cmd/picklock
+	$(GO) test -tags soak -timeout 80m -parallel 4 -run 'TestSoak$$|TestSoakNodeFaults' -v ./cmd/picklock
+
+# Every seed's lock in both runtimes, and what is left after storms and Ctrl-C, over many
+# seeds and moments. Some 20 minutes.
+soak-faults: deps
+	$(GO) test -tags soak -timeout 60m -parallel 4 -run 'TestSeeds|TestSoakInterrupted|TestSoakStorm' -v ./cmd/picklock
+
+# Fifty failovers in a row in each runtime, and images of every server from nothing. Some
+# 25 minutes.
+soak-topology: deps
+	$(GO) test -tags soak -timeout 60m -run TestSoak -v ./harness/topology ./docker
+
+# The whole catalogue of failures over 20 seeds, in Docker. An hour or more.
+scenarios: build
+	$(BIN) scenario run all --runtime docker --repeat 20 --jobs 6
 
 # What recording costs: an event, and the throughput of a loop with and without it.
 bench: deps
 	$(GO) test -run '^$$' -bench Record -benchtime 2s ./harness/history
 	$(GO) test -run '^$$' -bench Recording -benchtime 1x ./harness/client
+	$(GO) test -run TestCost -bench Wire -benchtime 1x -v ./nemesis/wire
 
 # Every parser against a fuzzer, a minute each.
 fuzz:
 	$(GO) test -run '^$$' -fuzz FuzzParseEvent -fuzztime 1m ./harness/history
 	$(GO) test -run '^$$' -fuzz FuzzReadEvents -fuzztime 1m ./harness/history
 	$(GO) test -run '^$$' -fuzz FuzzParseEntry -fuzztime 1m ./locks/deduct
+	$(GO) test -run '^$$' -fuzz FuzzReader -fuzztime 1m -fuzzminimizetime 10x ./nemesis/wire
+	$(GO) test -run '^$$' -fuzz FuzzCarry -fuzztime 1m -fuzzminimizetime 10x ./nemesis/wire
+	$(GO) test -run '^$$' -fuzz FuzzSyncedTable -fuzztime 1m ./harness/topology
+	$(GO) test -run '^$$' -fuzz FuzzParse$$ -fuzztime 1m ./harness/scenario
 
 # The report in a real browser; needs chromium in PATH.
 browser:

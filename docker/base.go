@@ -17,9 +17,9 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// makeBase runs base.sh and imports what it writes. The script only makes the file
+// makeBase runs base.sh for a Debian release and imports what it writes. The script only makes the file
 // system: the import goes through the API, so no docker command is needed.
-func (b *builder) makeBase(ctx context.Context, tag string) error {
+func (b *builder) makeBase(ctx context.Context, tag, suite string) error {
 	v, err := b.client.ServerVersion(ctx, client.ServerVersionOptions{})
 	if err != nil {
 		return fmt.Errorf("ask the engine for its version: %w", err)
@@ -44,7 +44,7 @@ func (b *builder) makeBase(ctx context.Context, tag string) error {
 	defer fs.Close()
 
 	// Into a file first: a script that fails half-way must not become an image.
-	if err := b.runScript(ctx, fs, "sh", script, "--tar"); err != nil {
+	if err := b.runScript(ctx, fs, "sh", script, "--tar", suite); err != nil {
 		return err
 	}
 	if _, err := fs.Seek(0, io.SeekStart); err != nil {

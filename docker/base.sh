@@ -2,23 +2,23 @@
 # Makes a base image from Debian's packages, for machines that reach a Debian mirror but
 # no container registry.
 #
-#   base.sh NAME:TAG    makes the image with "docker import"
-#   base.sh --tar       writes its file system as a tar to standard output instead
+#   base.sh NAME:TAG [SUITE]    makes the image with "docker import"
+#   base.sh --tar [SUITE]       writes its file system as a tar to standard output instead
 #
-# It takes about half a minute, needs root (debootstrap runs in a chroot) and installs
+# SUITE is a release that debootstrap knows, by default bookworm (Debian 12). It takes about half a minute, needs root (debootstrap runs in a chroot) and installs
 # debootstrap with apt-get where it is missing. PICKLOCK_DEBIAN_MIRROR names a mirror;
 # without it debootstrap takes its own default. It says what it does on standard error,
 # and removes its working directory however it ends.
 set -eu
 
-suite=bookworm
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 
 say() { printf '%s\n' "base.sh: $*" >&2; }
 die() { say "$*"; exit 1; }
 
-[ $# -eq 1 ] && [ -n "$1" ] || die "usage: base.sh NAME:TAG | --tar"
+{ [ $# -eq 1 ] || [ $# -eq 2 ]; } && [ -n "$1" ] || die "usage: base.sh NAME:TAG|--tar [SUITE]"
 target=$1
+suite=${2:-bookworm}
 if [ "$target" != --tar ]; then
     command -v docker >/dev/null || die "the docker command is missing: use --tar and import its output"
 fi

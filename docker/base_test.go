@@ -35,6 +35,7 @@ func TestBaseScriptSaysWhyItCannot(t *testing.T) {
 	}{
 		{"no argument", baseScript(t), "usage:"},
 		{"empty name", baseScript(t, ""), "usage:"},
+		{"three arguments", baseScript(t, "--tar", "trixie", "more"), "usage:"},
 		{"no root", nobody, "must run as root"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

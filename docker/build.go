@@ -19,8 +19,8 @@ const tailLines = 12
 
 // build makes the node image. The classic builder is asked for: it is in every engine,
 // while BuildKit wants a session that only the docker command opens.
-func (b *builder) build(ctx context.Context, tag, base string) error {
-	b.report("building " + tag + " from " + base)
+func (b *builder) build(ctx context.Context, tag string, from source) error {
+	b.report("building " + tag + " from " + from.image)
 	began := time.Now()
 	files, err := buildContext()
 	if err != nil {
@@ -28,7 +28,7 @@ func (b *builder) build(ctx context.Context, tag, base string) error {
 	}
 	res, err := b.client.ImageBuild(ctx, files, client.ImageBuildOptions{
 		Tags:        []string{tag},
-		BuildArgs:   map[string]*string{"BASE": &base},
+		BuildArgs:   map[string]*string{"BASE": &from.image, "PACKAGES": &from.packages},
 		Remove:      true,
 		ForceRemove: true,
 		Version:     build.BuilderV1,

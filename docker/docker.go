@@ -1,8 +1,8 @@
 // Package docker makes the image that every node runs in the docker runtime, and finds
 // the Docker engine.
 //
-// The Dockerfile, the clock shim (C) and the scripts are embedded, so an installed binary
-// needs no checkout. In goes nothing but the wish for an image, out comes its name. The
+// The Dockerfile, the shim (C) and the scripts are embedded, so an installed binary
+// needs no checkout. In goes nothing but the wish for a server, out comes an image's name. The
 // package knows nothing of runs, nodes or networks: those are picklock/harness/topology.
 //
 // It speaks to the engine through the API client that testcontainers brings, never
@@ -14,22 +14,18 @@ import (
 	"archive/tar"
 	"bytes"
 	"crypto/sha256"
-	_ "embed"
+	"embed"
 	"encoding/hex"
 	"fmt"
+	"io/fs"
+	"path"
 )
 
 //go:embed Dockerfile
 var dockerfile []byte
 
-//go:embed shim/clock.h
-var clockHeader []byte
-
-//go:embed shim/clock.c
-var clockShim []byte
-
-//go:embed shim/clockset.c
-var clockSet []byte
+//go:embed shim
+var shim embed.FS
 
 //go:embed node.sh
 var nodeScript []byte
@@ -37,15 +33,14 @@ var nodeScript []byte
 //go:embed base.sh
 var baseScript []byte
 
-// Where a node of the image keeps what moves its clock. "picklock-clock FILE OFFSET_NS"
-// run in the node writes the state; see shim/clockset.c for its words.
+// Where a node of the image keeps what the shim reads and writes. "picklock-clock FILE OFFSET_NS"
+// run in the node writes the clock's state; see shim/clockset.c for its words. What was
+// synced is a table of records as in shim/sync.h.
 const (
-	ClockTool  = "/usr/local/bin/picklock-clock"
-	ClockState = "/run/picklock/clock"
+	ClockTool   = "/usr/local/bin/picklock-clock"
+	ClockState  = "/run/picklock/clock"
+	SyncedTable = "/run/picklock/synced"
 )
-
-// registryBase is what the image is built from where a registry can be reached.
-const registryBase = "debian:bookworm-slim"
 
 // file is one file of the build context.
 type file struct {
@@ -53,25 +48,38 @@ type file struct {
 	data []byte
 }
 
-// buildFiles lists what the build needs. The order is part of the hash.
-func buildFiles() []file {
-	return []file{
-		{"Dockerfile", dockerfile},
-		{"shim/clock.h", clockHeader},
-		{"shim/clock.c", clockShim},
-		{"shim/clockset.c", clockSet},
-		{"node.sh", nodeScript},
+// Shim is the C source of what is preloaded into servers: the moved clock and the record
+// of what was synced. build.sh in it compiles it; the headers say what it reads and writes.
+func Shim() fs.FS {
+	sub, err := fs.Sub(shim, "shim")
+	if err != nil {
+		panic(err) // the name is a constant and embedded
 	}
+	return sub
 }
 
-// Tag names the node image. It ends in a hash of the embedded files, so that a changed
-// Dockerfile or shim is a new image. The name begins with "localhost/", which no registry
-// serves: a missing image is an error, and never somebody else's image of that name.
-func Tag() string { return "localhost/picklock-node:" + hash(buildFiles()) }
+// ShimVersion is a hash of the shim's source.
+func ShimVersion() string { return hash(shimFiles()) }
 
-// BaseTag names the base that base.sh makes where no registry can be reached.
-func BaseTag() string {
-	return "localhost/picklock-base:bookworm-" + hash([]file{{"base.sh", baseScript}})
+func shimFiles() []file {
+	var files []file
+	entries, err := shim.ReadDir("shim")
+	for _, e := range entries { // sorted by name
+		var data []byte
+		if data, err = shim.ReadFile(path.Join("shim", e.Name())); err != nil {
+			break
+		}
+		files = append(files, file{path.Join("shim", e.Name()), data})
+	}
+	if err != nil {
+		panic(err) // it is embedded: there is nothing that could fail
+	}
+	return files
+}
+
+// buildFiles lists what the build needs. The order is part of the hash.
+func buildFiles() []file {
+	return append([]file{{"Dockerfile", dockerfile}, {"node.sh", nodeScript}}, shimFiles()...)
 }
 
 func hash(files []file) string {

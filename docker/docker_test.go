@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -64,9 +63,6 @@ func TestEnsureBuildsOnceAndThenOnlyLooks(t *testing.T) {
 	image, err := docker.Ensure(t.Context(), docker.Options{Report: func(s string) { t.Log(s) }})
 	if err != nil || image != docker.Tag() {
 		t.Fatalf("got %q, %v; want %q", image, err, docker.Tag())
-	}
-	if !regexp.MustCompile(`^localhost/picklock-node:[0-9a-f]{12}$`).MatchString(image) {
-		t.Errorf("image %q: want a name that no registry serves and a hash of its content", image)
 	}
 	var said []string
 	again, err := docker.Ensure(t.Context(), docker.Options{Report: func(s string) { said = append(said, s) }})

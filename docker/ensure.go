@@ -23,12 +23,21 @@ const pullStall = 15 * time.Second
 // ErrNoImage says that an image is neither on the engine nor to be had.
 var ErrNoImage = errors.New("image cannot be had")
 
-// Ensure returns the name of an image that exists on the engine. It returns at once when
-// the image is there. Otherwise our own is built: from Debian's image where a registry can
-// be reached, else from a base that base.sh makes of Debian's packages (said through
-// Report; takes about half a minute and root). Several processes may call it at once: one
-// builds, the others wait. Errors wrap ErrNoDocker or ErrNoImage where that is the cause.
-func Ensure(ctx context.Context, o Options) (string, error) {
+// Ensure is EnsureFor with the default server.
+func Ensure(ctx context.Context, o Options) (string, error) { return EnsureFor(ctx, o, "") }
+
+// EnsureFor returns the name of an image with this server that exists on the engine; the
+// server is one of Servers, empty means the default, and an image of the caller's own
+// (Options.Image) has whatever server it has. It returns at once when the image is there.
+// Otherwise ours is built: from an image of the registry where one can be reached, else
+// from a base that base.sh makes of Debian's packages (said through Report; takes about
+// half a minute and root). Several processes may call it at once: one builds, the others
+// wait. Errors wrap ErrNoServer, ErrNoDocker or ErrNoImage where that is the cause.
+func EnsureFor(ctx context.Context, o Options, server string) (string, error) {
+	s, err := findServer(server)
+	if err != nil {
+		return "", err
+	}
 	c, err := Connect(ctx)
 	if err != nil {
 		return "", err
@@ -42,7 +51,7 @@ func Ensure(ctx context.Context, o Options) (string, error) {
 	if o.Image != "" {
 		return o.Image, b.pullMissing(ctx, o.Image)
 	}
-	tag := Tag()
+	tag := s.tag()
 	if has, err := b.has(ctx, tag); has || err != nil {
 		return tag, err
 	}
@@ -54,11 +63,11 @@ func Ensure(ctx context.Context, o Options) (string, error) {
 	if has, err := b.has(ctx, tag); has || err != nil { // built while we waited
 		return tag, err
 	}
-	base, err := b.base(ctx)
+	from, err := b.source(ctx, s)
 	if err != nil {
 		return "", err
 	}
-	return tag, b.build(ctx, tag, base)
+	return tag, b.build(ctx, tag, from)
 }
 
 // Has says whether the engine has the image.
@@ -83,26 +92,27 @@ func (b *builder) has(ctx context.Context, image string) (bool, error) {
 	return false, fmt.Errorf("look for image %s: %w", image, err)
 }
 
-// base finds or makes what the image is built from.
-func (b *builder) base(ctx context.Context) (string, error) {
-	for _, image := range []string{registryBase, BaseTag()} {
-		if has, err := b.has(ctx, image); has || err != nil {
-			return image, err
+// source finds or makes what the server's image is built from.
+func (b *builder) source(ctx context.Context, s server) (source, error) {
+	for _, from := range s.sources() {
+		if has, err := b.has(ctx, from.image); has || err != nil {
+			return from, err
 		}
 	}
-	b.report("pulling " + registryBase)
-	pulled := b.pull(ctx, registryBase)
+	official, own := s.registry, s.sources()[1]
+	b.report("pulling " + official.image)
+	pulled := b.pull(ctx, official.image)
 	if pulled == nil {
-		return registryBase, nil
+		return official, nil
 	}
 	if ctx.Err() != nil {
-		return "", fmt.Errorf("pull %s: %w", registryBase, ctx.Err())
+		return source{}, fmt.Errorf("pull %s: %w", official.image, ctx.Err())
 	}
 	b.report(fmt.Sprintf("no registry (%v); making a base from Debian's packages, about half a minute", pulled))
-	if err := b.makeBase(ctx, BaseTag()); err != nil {
-		return "", fmt.Errorf("%w: pull %s: %w; base from packages: %w", ErrNoImage, registryBase, pulled, err)
+	if err := b.makeBase(ctx, own.image, s.suite); err != nil {
+		return source{}, fmt.Errorf("%w: pull %s: %w; base from packages: %w", ErrNoImage, official.image, pulled, err)
 	}
-	return BaseTag(), nil
+	return own, nil
 }
 
 // pullMissing gets an image that the user named.

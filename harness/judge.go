@@ -38,7 +38,7 @@ func Judge(dir store.Dir) (Outcome, error) {
 		return out, err
 	}
 	out.Report = models.Judge(out.History, params(t, spec.Meta))
-	out.Result = result(t, out.History, out.Report)
+	out.Result = result(dir, t, out.History, out.Report)
 	return out, nil
 }
 
@@ -46,7 +46,10 @@ func params(t *store.Test, m locks.Meta) models.Params {
 	p := models.Params{
 		NoTTL: m.NoTTL, TTL: time.Duration(t.TTL), Grace: time.Duration(t.Grace), Reentrant: m.Reentrant,
 		PorcupineTimeout: time.Duration(t.CheckTimeout), MinSales: bound(t.MinSales), MinContention: bound(t.MinContention),
-		FaultsWanted: t.Nemesis,
+		FaultsWanted: wanted(t),
+	}
+	if slices.Contains(t.Nemesis, storm) {
+		p.FaultsWanted, p.LandedWanted = nil, (len(t.Schedule)+1)/2
 	}
 	for _, id := range m.Promises {
 		p.Promises = append(p.Promises, models.Property(id))
@@ -62,10 +65,10 @@ func bound(n int) int {
 	return n
 }
 
-func result(t *store.Test, h *history.History, rep *models.Report) *store.Result {
+func result(dir store.Dir, t *store.Test, h *history.History, rep *models.Report) *store.Result {
 	r := &store.Result{
 		Verdict: rep.Verdict, Vacuous: rep.Vacuous, VacuousWhy: rep.VacuousWhy, Test: *t,
-		Properties: rep.Properties, Measures: rep.Measures, Broken: h.Broken, Rerun: Rerun(*t),
+		Properties: rep.Properties, Measures: rep.Measures, Broken: h.Broken, Rerun: Rerun(*t, string(dir)),
 		Faults: []store.Fault{},
 	}
 	for _, f := range h.Faults {
@@ -77,6 +80,11 @@ func result(t *store.Test, h *history.History, rep *models.Report) *store.Result
 			Kind: f.Kind, Target: f.Target, StartS: h.Seconds(f.Start), EndS: h.Seconds(end),
 			Landed: f.Landed, Proof: f.Proof, Healed: f.Healed, Error: f.Error,
 		})
+	}
+	if o := t.Observed; o != nil && rep.Measures.Grants > 0 {
+		r.Measures.CommandsPerGrant = float64(o.Commands) / float64(rep.Measures.Grants)
+		r.Measures.ClientCPUPerGrantMS = o.ClientCPUS * 1e3 / float64(rep.Measures.Grants)
+		r.Measures.MaxConnections = o.MaxConnections
 	}
 	r.Expected = Expect(t, rep.Properties)
 	return r

@@ -19,6 +19,7 @@ import (
 // the ledger over into the record while the test runs, and counts what is left.
 type stockKeeper struct {
 	node   topology.Node
+	keys   deduct.Keys
 	form   deduct.Form
 	skus   []string
 	units  int64
@@ -32,7 +33,7 @@ const ledgerBatch = 10_000
 
 func newStockKeeper(t store.Test, node topology.Node, record func(history.Event), log *slog.Logger) *stockKeeper {
 	spec, _ := deduct.Find(t.Deduct) // Plan has looked
-	k := &stockKeeper{node: node, form: spec.Form, units: t.Stock, record: record, log: log}
+	k := &stockKeeper{node: node, keys: deduct.Keys(t.Prefix), form: spec.Form, units: t.Stock, record: record, log: log}
 	for i := range t.SKUs {
 		k.skus = append(k.skus, client.SKU(i))
 	}
@@ -53,7 +54,7 @@ func (k *stockKeeper) with(f func(c redis.UniversalClient) error) (err error) {
 // prepare lays in the stock and records its level.
 func (k *stockKeeper) prepare(ctx context.Context) error {
 	err := k.with(func(c redis.UniversalClient) error {
-		return deduct.Prepare(ctx, c, k.form, k.skus, k.units)
+		return k.keys.Prepare(ctx, c, k.form, k.skus, k.units)
 	})
 	if err != nil {
 		return fmt.Errorf("lay in the stock: %w", err)
@@ -84,7 +85,7 @@ func (k *stockKeeper) follow(ctx context.Context, every time.Duration) {
 // carry records all ledger entries that are new.
 func (k *stockKeeper) carry(ctx context.Context) error {
 	return k.with(func(c redis.UniversalClient) error {
-		if n, err := c.LLen(ctx, deduct.Ledger).Result(); err != nil {
+		if n, err := c.LLen(ctx, k.keys.Ledger()).Result(); err != nil {
 			return err
 		} else if n < k.read {
 			// Only --stock-on lock without persistence comes here. The entries that were
@@ -94,7 +95,7 @@ func (k *stockKeeper) carry(ctx context.Context) error {
 			k.lost, k.read = k.lost+k.read, 0
 		}
 		for {
-			entries, err := deduct.ReadLedger(ctx, c, k.read, ledgerBatch)
+			entries, err := k.keys.ReadLedger(ctx, c, k.read, ledgerBatch)
 			if err != nil {
 				return err
 			}
@@ -119,7 +120,7 @@ func (k *stockKeeper) finish(ctx context.Context) error {
 	}
 	return k.with(func(c redis.UniversalClient) error {
 		for _, sku := range k.skus {
-			level, known, err := deduct.Level(ctx, c, k.form, sku)
+			level, known, err := k.keys.Level(ctx, c, k.form, sku)
 			if err != nil {
 				return fmt.Errorf("read the final stock of %s: %w", sku, err)
 			}

@@ -12,8 +12,8 @@ import (
 // Choices are the values that the flags of a test may have, where they are words.
 func Choices() map[string][]string {
 	return map[string][]string{
-		"lock": lockNames(), "deduct": deductNames(), "topology": names(Topologies(), func(t [2]string) string { return t[0] }),
-		"nemesis": append(nemesisNames(), "none"), "persistence": persistences(), "stock-on": stockPlaces(),
+		"lock": lockNames(), "deduct": deductNames(), "topology": topologyNames(),
+		"nemesis": append(nemesisNames(), "storm", "none"), "persistence": persistences(), "stock-on": stockPlaces(),
 		"runtime": runtimes(), "reach": reaches(),
 	}
 }

@@ -9,6 +9,7 @@ package harness
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/agnivade/levenshtein"
@@ -18,7 +19,6 @@ import (
 	"picklock/harness/topology"
 	"picklock/locks"
 	"picklock/locks/deduct"
-	"picklock/nemesis"
 )
 
 // ErrUsage marks an error as the caller's: what was asked for cannot be done, and the
@@ -40,6 +40,9 @@ func (e *usageError) Unwrap() error { return ErrUsage }
 type Options struct {
 	store.Test
 	Root string // of the store
+	// Access says how the servers at Test.Addrs are reached. It is not stored: it has a
+	// password.
+	Access topology.Access
 }
 
 // Defaults are the options of a test that says nothing else.
@@ -53,14 +56,9 @@ func Defaults() Options {
 			Think: store.Duration(50 * time.Millisecond), Pause: store.Duration(5 * time.Millisecond),
 			AcquireTimeout: store.Duration(10 * time.Second), Grace: store.Duration(time.Second),
 			MinSales: 20, MinContention: 1, CheckTimeout: store.Duration(30 * time.Second),
-			Persistence: string(topology.PersistEverysec), StockOn: "own", Runtime: "auto", Reach: "auto",
+			Persistence: string(topology.PersistEverysec), StockOn: "own", Runtime: "auto", Reach: "auto", Customer: "user",
 		},
 	}
-}
-
-// Topologies lists the topologies, with a line on each.
-func Topologies() [][2]string {
-	return [][2]string{{"single", "one Redis for the lock, and one for the stock that no fault touches"}}
 }
 
 // Plan checks the options and fills in what was left open: the TTL, the timeouts, the
@@ -68,26 +66,24 @@ func Topologies() [][2]string {
 // ErrUsage says in one line what is wrong and what would be right.
 func Plan(o Options) (Options, error) {
 	t := &o.Test
-	lock, ok := locks.Find(t.Lock)
-	if !ok {
-		return o, unknown("lock", t.Lock, lockNames())
+	lock, err := findLock(t.Lock)
+	if err != nil {
+		return o, err
 	}
-	if _, ok := deduct.Find(t.Deduct); !ok {
-		return o, unknown("deduction", t.Deduct, deductNames())
+	sale, err := findDeduction(t.Deduct)
+	if err != nil {
+		return o, err
 	}
-	if topologies := Choices()["topology"]; !contains(topologies, t.Topology) {
-		return o, unknown("topology", t.Topology, topologies)
-	}
+	t.Lock, t.Deduct = lock.Name, sale.Name
 	if err := checkValues(t); err != nil {
 		return o, err
 	}
-	var kinds []nemesis.Kind
-	for _, name := range t.Nemesis {
-		k, ok := nemesis.Find(name)
-		if !ok {
-			return o, unknown("nemesis", name, append(nemesisNames(), "none"))
-		}
-		kinds = append(kinds, k)
+	if err := checkTopology(t, lock.Meta); err != nil {
+		return o, err
+	}
+	t.Run = uuid.NewString()[:13]
+	if err := checkAddrs(&o); err != nil {
+		return o, err
 	}
 	if t.TTL == 0 {
 		t.TTL = store.Duration(defaultTTL(lock.Meta, time.Duration(t.TimeLimit)))
@@ -95,19 +91,41 @@ func Plan(o Options) (Options, error) {
 	if t.RedisTimeout == 0 {
 		t.RedisTimeout = t.TTL / 20
 	}
-	if len(t.Schedule) == 0 {
-		plan, err := nemesis.Draw(t.Seed, kinds, time.Duration(t.TimeLimit), time.Duration(t.TTL), time.Duration(t.Grace))
-		if err != nil {
-			return o, usage("%s", err)
-		}
-		for _, p := range plan {
-			t.Schedule = append(t.Schedule, store.Planned{Kind: p.Kind, At: store.Duration(p.At), For: store.Duration(p.For), Pick: p.Pick})
-		}
+	if t.Explicit {
+		err = checkSchedule(t, lock, sale)
+	} else if len(t.Schedule) == 0 {
+		err = drawSchedule(t, lock, sale)
+	}
+	if err != nil {
+		return o, err
 	}
 	t.Name = store.TestName(t.Lock, t.Deduct, t.Topology, t.Nemesis)
-	t.Run = uuid.NewString()[:13]
 	t.Started = store.Now()
 	return o, nil
+}
+
+func findLock(name string) (locks.Spec, error) {
+	s, ok, err := locks.Lookup(name)
+	if err != nil {
+		return s, usage("%s", err)
+	}
+	if !ok {
+		plain, _, _ := strings.Cut(name, ":")
+		return s, unknown("lock", plain, lockNames())
+	}
+	return s, nil
+}
+
+func findDeduction(name string) (deduct.Spec, error) {
+	s, ok, err := deduct.Lookup(name)
+	if err != nil {
+		return s, usage("%s", err)
+	}
+	if !ok {
+		plain, _, _ := strings.Cut(name, ":")
+		return s, unknown("deduction", plain, deductNames())
+	}
+	return s, nil
 }
 
 // defaultTTL is the TTL of the lock's source, but at most a tenth of the time limit, so
@@ -164,6 +182,10 @@ func checkValues(t *store.Test) error {
 	}
 	return nil
 }
+
+// Unknown is the error of a name that there is not: it wraps ErrUsage and names the
+// nearest that there is, or all.
+func Unknown(what, name string, names []string) error { return unknown(what, name, names) }
 
 // unknown names what there is instead of a name that there is not.
 func unknown(what, name string, names []string) error {

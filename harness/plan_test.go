@@ -125,9 +125,10 @@ func TestExpectations(t *testing.T) {
 
 // TestWeaknessesNameRealFaults: what an expectation names must exist, or it is never met.
 func TestWeaknessesNameRealFaults(t *testing.T) {
+	conditions := []string{"none", "storm", "restart-empty"} // that are no kinds of faults
 	for _, l := range locks.All() {
 		for _, w := range l.Weaknesses {
-			if _, ok := nemesis.Find(w.Fault); !ok && w.Fault != "none" && w.Fault != "restart-empty" {
+			if _, ok := nemesis.Find(w.Fault); !ok && !slices.Contains(conditions, w.Fault) {
 				t.Errorf("%s: no fault %q", l.Name, w.Fault)
 			}
 			if !slices.Contains(slices.Concat(models.LockProperties, models.StockProperties), models.Property(w.Property)) {

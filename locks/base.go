@@ -11,8 +11,11 @@ import (
 // base is what the locks on one key of one Redis have in common.
 type base struct {
 	Config
-	node redis.Cmdable
+	node redis.UniversalClient
 	ttl  time.Duration // 0: none
+	// retries: commands without an answer are sent again. See resend.
+	retries bool
+	doubt   error // of the call under way: the first try that may have taken effect, unknown to the lock
 }
 
 func newBase(c Config, m Meta) base {
@@ -34,15 +37,16 @@ func (b *base) attempt(ctx context.Context, try func(context.Context) (bool, err
 // poll makes attempts until one takes the lock, one fails (Spring's exception leaves the
 // source's loop), or ctx ends. wait is what the source sleeps in between.
 func (b *base) poll(ctx context.Context, wait time.Duration, try func(context.Context) (bool, error)) error {
+	b.doubt = nil
 	for {
 		if err := ctx.Err(); err != nil {
-			return gaveUp(err)
+			return b.settled(gaveUp(err))
 		}
 		if ok, err := b.attempt(ctx, try); ok || err != nil {
-			return err
+			return b.settled(err)
 		}
 		if err := b.Clock.Sleep(ctx, wait); err != nil {
-			return gaveUp(err)
+			return b.settled(gaveUp(err))
 		}
 	}
 }
@@ -50,50 +54,85 @@ func (b *base) poll(ctx context.Context, wait time.Duration, try func(context.Co
 // setNX takes the key with value if nobody has it: SETNX, or for a lock with a TTL one SET
 // with NX and PX.
 func (b *base) setNX(ctx context.Context, value string) (bool, error) {
-	ok, err := b.send(ctx, value, b.ttl)
+	ok, _, err := b.setNXAgain(ctx, value)
+	return ok, err
+}
+
+// setNXAgain also tells whether a try before the last may have taken the key.
+func (b *base) setNXAgain(ctx context.Context, value string) (ok, doubtful bool, err error) {
+	doubtful, err = b.resend(ctx, NotExecuted, func(ctx context.Context) error {
+		ok, err = b.send(ctx, value, b.ttl)
+		return err
+	})
 	if err != nil {
-		return false, unacquired(NotExecuted(err), err)
+		return false, doubtful, unacquired(NotExecuted(err), err)
 	}
-	return ok, nil
+	return ok, doubtful, nil
 }
 
 // send sends SETNX (ttl 0) or SET NX PX. The seeds give their TTLs in seconds (EX); PX
 // means the same and allows the sub-second TTLs of quick tests. go-redis' own SetNX never
-// sends SETNX, and redis.Cmdable hides the way to send it, so it is asked for.
+// sends SETNX.
 func (b *base) send(ctx context.Context, value string, ttl time.Duration) (bool, error) {
-	p, ok := b.node.(interface {
-		Process(context.Context, redis.Cmder) error
-	})
-	if !ok {
-		return b.node.SetNX(ctx, b.Name, value, ttl).Result()
-	}
 	cmd := redis.NewBoolCmd(ctx, "setnx", b.Name, value)
 	if ttl > 0 {
 		cmd = redis.NewBoolCmd(ctx, "set", b.Name, value, "nx", "px", milliseconds(ttl))
 	}
-	_ = p.Process(ctx, cmd) // the error stays in cmd
+	_ = b.node.Process(ctx, cmd) // the error stays in cmd
 	return cmd.Result()
 }
 
 // del is the release of the sources that delete the key, whoever's it is.
 func (b *base) del(ctx context.Context) error {
-	n, err := b.node.Del(ctx, b.Name).Result()
+	b.doubt = nil
+	var n int64
+	_, err := b.resend(ctx, NotExecuted, func(ctx context.Context) (err error) {
+		b.Trace.release()
+		n, err = b.node.Del(ctx, b.Name).Result()
+		return err
+	})
 	switch {
 	case err != nil:
-		return thrown(unchanged(NotExecuted(err), err))
+		return thrown(b.settled(unchanged(NotExecuted(err), err)))
 	case n == 0:
-		return ErrNotHeld
+		return b.settled(ErrNotHeld)
 	}
 	return nil
 }
 
-// script runs one that answers 1 when it did what it is for, and 0 when the lock is not
-// the token's.
-func (b *base) script(ctx context.Context, s *redis.Script, args ...any) error {
-	return evaluated(s.Run(ctx, b.node, []string{b.Name}, args...))
+// free frees the lock by a script that answers 1 when it did, and 0 when the lock is not
+// the caller's; run sends it.
+func (b *base) free(ctx context.Context, run func(context.Context) *redis.Cmd) error {
+	b.doubt = nil
+	var cmd *redis.Cmd
+	_, _ = b.resend(ctx, ScriptNotExecuted, func(ctx context.Context) error {
+		b.Trace.release()
+		cmd = run(ctx)
+		return cmd.Err()
+	})
+	return b.settled(evaluated(cmd))
 }
 
-// evaluated is the truth of such a script's reply.
+// freeOnce is free for a script that answers a second try as it did the first: it took
+// effect with any of them.
+func (b *base) freeOnce(ctx context.Context, run func(context.Context) *redis.Cmd) error {
+	b.doubt = nil
+	b.Trace.release()
+	var cmd *redis.Cmd
+	_, _ = b.resend(ctx, ScriptNotExecuted, func(ctx context.Context) error {
+		cmd = run(ctx)
+		return cmd.Err()
+	})
+	return b.settled(evaluated(cmd))
+}
+
+// script sends one on the lock's key.
+func (b *base) script(ctx context.Context, s runner, args ...any) *redis.Cmd {
+	return s.Run(ctx, b.node, []string{b.Name}, args...)
+}
+
+// evaluated is the truth of the reply of a script that answers 1 when it did what it is
+// for, and 0 when the lock is not the caller's.
 func evaluated(cmd *redis.Cmd) error {
 	n, err := cmd.Int64()
 	switch {

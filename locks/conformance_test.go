@@ -58,18 +58,18 @@ func conformance() map[string]faithful {
 	}
 }
 
-// each runs test for every lock of the registry that has a key.
+// each runs test for every lock of the seeds that has a key.
 func each(t *testing.T, test func(t *testing.T, b *bench, s locks.Spec, f faithful)) {
 	t.Helper()
 	b := newBench(t)
 	table := conformance()
-	for _, s := range locks.All() {
+	for _, s := range ofTheSeeds() {
 		if inMemory(s.Name) {
 			continue
 		}
 		f, ok := table[s.Name]
 		if !ok {
-			t.Errorf("%s is in the registry, but nothing says here what it must do", s.Name)
+			t.Errorf("%s is of the seeds, but nothing says here what it must do", s.Name)
 			continue
 		}
 		t.Run(s.Name, func(t *testing.T) { test(t, b, s, f) })

@@ -14,6 +14,13 @@ import (
 // "unknown": timeouts, resets, an end of file, a context that ended during a read, and a
 // failed handshake (which the client does not tell from a failed command) prove nothing.
 
+// Answered reports whether err (nil too) is or follows from the server's answer: a client
+// library that retries blindly sends a command again only without one.
+func Answered(err error) bool {
+	var reply redis.Error
+	return err == nil || errors.As(err, &reply)
+}
+
 // NotSent reports whether err proves that nothing of the command left this process: no
 // connection could be dialled, or none was free.
 func NotSent(err error) bool {
@@ -22,7 +29,7 @@ func NotSent(err error) bool {
 		return true
 	}
 	return errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrPoolExhausted) ||
-		errors.Is(err, redis.ErrClosed)
+		errors.Is(err, redis.ErrClosed) || errors.Is(err, errNotLoaded)
 }
 
 // NotExecuted reports whether err proves that a single command changed nothing: it was
@@ -97,7 +104,7 @@ func thrown(err error) error {
 // uncaught marks the errors of a release that the source throws out of its finally block.
 // An answer "not yours" is no exception: those sources ignore it.
 func uncaught(err error) error {
-	if err == nil || err == ErrNotHeld {
+	if err == nil || errors.Is(err, ErrNotHeld) || errors.Is(err, ErrToldNotHeld) {
 		return err
 	}
 	return thrown(err)

@@ -5,6 +5,7 @@ import (
 	"crypto/sha1"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -56,8 +57,9 @@ func (c *clock) slept() []time.Duration {
 // wire writes down the commands that a client sends, readable: scripts by their file,
 // the rest as it is.
 type wire struct {
-	scripts map[string]string // source or SHA-1 → file
-	fail    func(args []any) error
+	scripts map[string]string      // source or SHA-1 → file
+	fail    func(args []any) error // in place of sending the command
+	lose    func(args []any) bool  // the server executes the command, its answer is lost
 	mu      sync.Mutex
 	lines   []string
 }
@@ -99,7 +101,7 @@ func (w *wire) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		if words[0] != "hello" && words[0] != "client" { // the client's handshake
 			w.lines = append(w.lines, strings.Join(words, " "))
 		}
-		fail := w.fail
+		fail, lose := w.fail, w.lose
 		w.mu.Unlock()
 		if fail != nil {
 			if err := fail(cmd.Args()); err != nil {
@@ -107,7 +109,12 @@ func (w *wire) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 				return err
 			}
 		}
-		return next(ctx, cmd)
+		err := next(ctx, cmd)
+		if lose != nil && lose(cmd.Args()) {
+			err = io.EOF
+			cmd.SetErr(err)
+		}
+		return err
 	}
 }
 
@@ -116,6 +123,23 @@ func (w *wire) failing(f func(args []any) error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.fail = f
+}
+
+// losing makes the client lose the answers to the next n commands of that name, which the
+// server executes. then (nil: nothing) is what happens at once after each.
+func (w *wire) losing(n int, command string, then func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lose = func(args []any) bool {
+		if n == 0 || !strings.EqualFold(fmt.Sprint(args[0]), command) {
+			return false
+		}
+		n--
+		if then != nil {
+			then()
+		}
+		return true
+	}
 }
 
 // take returns what was sent since the last take, with the words of replace exchanged.
@@ -162,12 +186,19 @@ func newBench(t *testing.T, options ...func(*redis.Options)) *bench {
 func (b *bench) config(name ...string) locks.Config {
 	b.keys++
 	c := locks.Config{
-		Nodes: []redis.Cmdable{b.client}, Name: fmt.Sprintf("goods:%d", b.keys), User: "user-1",
+		Nodes: []redis.UniversalClient{b.client}, Name: fmt.Sprintf("goods:%d", b.keys), User: "user-1",
 		Clock: b.clock, Rand: rand.New(rand.NewPCG(1, 2)),
 	}
 	if len(name) > 0 {
 		c.Name = name[0]
 	}
+	return c
+}
+
+// lasting is config with a TTL that no delay of the machine outlasts.
+func (b *bench) lasting() locks.Config {
+	c := b.config()
+	c.TTL = time.Hour
 	return c
 }
 
@@ -195,3 +226,31 @@ func acquire(t *testing.T, l locks.Lock) locks.Grant {
 
 // inMemory locks have no key on the server.
 func inMemory(name string) bool { return name == "none" || name == "local-mutex" }
+
+// isOfTheSeeds: the lock comes from a seed and has one Redis (or none) under it; its tests
+// are here. The locks on several servers, and those from elsewhere, have their own.
+func isOfTheSeeds(name string) bool {
+	name, _, _ = strings.Cut(name, ":")
+	_, ok := conformance()[name]
+	return ok || inMemory(name)
+}
+
+func ofTheSeeds() []locks.Spec {
+	return slices.DeleteFunc(locks.All(), func(s locks.Spec) bool { return !isOfTheSeeds(s.Name) })
+}
+
+// withVariants adds to each lock those that differ from it in one option.
+func withVariants(all []locks.Spec) []locks.Spec {
+	var out []locks.Spec
+	for _, s := range all {
+		out = append(out, s)
+		for _, o := range s.Options {
+			for _, value := range o.Values[1:] {
+				if v, ok := locks.Find(s.Name + ":" + o.Name + "=" + value); ok {
+					out = append(out, v)
+				}
+			}
+		}
+	}
+	return out
+}

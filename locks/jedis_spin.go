@@ -17,9 +17,10 @@ func jedisSpin() Spec {
 		Name:       "jedis-spin",
 		Summary:    "SET <user id> NX PX 60000, spinning without a pause, errors ignored; compare-and-delete in Lua",
 		Source:     "S3 (setnx; the script's idea, with ARGV)",
-		Topologies: single(),
+		Topologies: onePrimary(),
 		TTL:        60 * time.Second,
 		Promises:   lockPromises(),
+		Steps:      steps(sends("SET"), runs(compareAndDelete), nil),
 		Weaknesses: jedisWeaknesses(),
 	}
 	return Spec{Meta: meta, Open: func() Maker {
@@ -34,7 +35,8 @@ func jedisWeaknesses() expectations {
 	var known expectations
 	const late = "a release that timed out is executed when the server goes on, and frees the same user's next lock: the token is the user's id"
 	return known.outlived().forgotten().
-		mayOverlap(pauseNode, late).may(pauseNode, late, leaseExclusion, ownership)
+		mayOverlap(pauseNode, late).may(pauseNode, late, leaseExclusion, ownership).
+		onOneServer(traits{expires: true, deletes: true})
 }
 
 // jedisPatience is S3's timeout: how long a user tries.
@@ -76,5 +78,7 @@ type jedisSpinLock struct {
 // Release evaluates the script with EVAL, as Jedis does. The source ignores what comes of
 // it, errors included.
 func (l *jedisSpinLock) Release(ctx context.Context) error {
-	return evaluated(l.release.Eval(ctx, l.node, []string{l.Name}, l.User))
+	return l.free(ctx, func(ctx context.Context) *redis.Cmd {
+		return l.release.Eval(ctx, l.node, []string{l.Name}, l.User)
+	})
 }

@@ -14,6 +14,7 @@ func localMutex() Spec {
 	for i := range known {
 		known[i].MinClients = 2
 	}
+	known = known.may(hangWorker, "a worker that hangs keeps its mutex", liveness)
 	meta := Meta{
 		Name:       "local-mutex",
 		Summary:    "a mutex in the memory of each client process",

@@ -28,6 +28,10 @@ var (
 	// ErrNoEffect: the call certainly left the lock as it was, and says nothing of who
 	// holds it (an error reply, another key deleted).
 	ErrNoEffect = errors.New("lock left as it was")
+	// ErrToldNotHeld is joined to an indefinite error of Release whose last answer was "not
+	// held" after a try without an answer: what the client's code is told, although that
+	// try may well have freed the lock.
+	ErrToldNotHeld = errors.New("told that the lock is not held")
 	// ErrThrown is joined to an error of Release that the source lets out to its caller,
 	// who then takes the sale for failed. Other errors of Release are ignored by the
 	// sources' code.
@@ -92,7 +96,13 @@ type Loser interface {
 // Nil fields are not called.
 type Trace struct {
 	// Attempt is called directly before the first byte of each attempt to take the lock.
+	// A command that a client library sends again for want of an answer belongs to the same
+	// attempt: the first of them may be the one that took the lock.
 	Attempt func()
+	// Release is called directly before the first byte of a command that frees the lock: a
+	// release that took effect did so after the last call. A release that never gets as far
+	// does not call it.
+	Release func()
 	// Extend is called directly before the first byte of a renewal that the lock makes on
 	// its own, in whatever goroutine; the function that it returns is called with the
 	// renewal's result.
@@ -102,6 +112,12 @@ type Trace struct {
 func (t Trace) attempt() {
 	if t.Attempt != nil {
 		t.Attempt()
+	}
+}
+
+func (t Trace) release() {
+	if t.Release != nil {
+		t.Release()
 	}
 }
 
@@ -122,13 +138,21 @@ type Clock interface {
 
 // Config is everything that a lock gets.
 type Config struct {
-	Nodes []redis.Cmdable // one per lock node; locks for one Redis use Nodes[0]. Hidden retries are off
-	Name  string          // the lock's name, which is its key
-	User  string          // who asks, in the sources that use it as token; the same for all grants of one worker
-	TTL   time.Duration   // 0: the TTL of the lock's source (Meta.TTL)
-	Clock Clock
-	Rand  *rand.Rand // for jitter
-	Trace Trace
+	// Nodes are the lock's servers: one client for each of redlock's independent primaries;
+	// one client that follows the primary for failover; locks for one Redis use Nodes[0].
+	// Hidden retries are off.
+	Nodes []redis.UniversalClient
+	// Replicas is how many replicas the primary has at the start.
+	Replicas int
+	// Durable is a server that no fault touches, for a lock that keeps its counter apart
+	// from its locks. Locks that do not say so in their source leave it alone.
+	Durable redis.UniversalClient
+	Name    string        // the lock's name, which is its key
+	User    string        // who asks, in the sources that use it as token; the same for all grants of one worker
+	TTL     time.Duration // 0: the TTL of the lock's source (Meta.TTL)
+	Clock   Clock
+	Rand    *rand.Rand // for jitter
+	Trace   Trace
 }
 
 // Maker makes a worker's handle on one named lock. Calls may come from several goroutines.
@@ -140,14 +164,54 @@ type Spec struct {
 	// Open is called once per client process; what the locks of one process share (a
 	// mutex, say) lives in the Maker that it returns.
 	Open func() Maker
+	// Options are the decisions in which a lock can be told to differ from its source.
+	Options []Option
+	// With makes the lock that differs so, with its own Meta and Open; the values are those
+	// of Options, complete. Nil for a lock without options.
+	With func(v Values) Spec
+}
+
+// Option is one decision of a lock (or a deduction) that can be made otherwise.
+type Option struct {
+	Name    string
+	Values  []string // the first is the default, which is the source's way
+	Summary string   // what the decision is, and what each value means
+}
+
+// Values are the chosen values by option.
+type Values map[string]string
+
+// Step is a logical step of a lock or a deduction, which a trigger can name. Each lock
+// maps the steps that it has onto its own commands.
+type Step string
+
+// The steps.
+const (
+	StepAcquire    Step = "acquire"     // the command that takes the lock, on each node
+	StepExpire     Step = "expire"      // a second command that gives the taken lock its TTL
+	StepAck        Step = "ack"         // WAIT for replicas
+	StepCompare    Step = "compare"     // the read with which a release compares the owner
+	StepRelease    Step = "release"     // the command that frees the lock
+	StepExtend     Step = "extend"      // the command that renews the lease
+	StepWake       Step = "wake"        // the message that wakes a waiter, on its way to it
+	StepStockRead  Step = "stock-read"  // of deductions: the read that the write is computed from
+	StepStockWrite Step = "stock-write" // of deductions: the command that writes to the stock
+)
+
+// Command is a command as the wire sees it.
+type Command struct {
+	Name string // upper case: "SET"; "MESSAGE" for a message on its way to a subscriber
+	// Script narrows EVAL and EVALSHA (either name means both) to one script: the SHA-1 of
+	// its source in lower-case hex (redis.Script.Hash).
+	Script string
 }
 
 // Meta describes a lock: what `picklock list locks` prints and what the harness judges it by.
 type Meta struct {
-	Name       string
+	Name       string   // with the options that differ from the default: "redlock:quorum=2"
 	Summary    string   // one line: what it does
 	Source     string   // where it comes from, e.g. "S0 ②" with the seed's section
-	Topologies []string // on which it can run: "single", ...
+	Topologies []string // on which it can run: "single", "failover", "redlock"
 	TTL        time.Duration
 	// NoTTL: the lock's key never expires (or it has no key): its lease ends only with its release.
 	NoTTL bool
@@ -158,6 +222,8 @@ type Meta struct {
 	Reentrant bool
 	// Weaknesses known of it, as expectations by fault.
 	Weaknesses []Weakness
+	// Steps are the logical steps that it has, as commands on the wire to its lock nodes.
+	Steps map[Step][]Command
 }
 
 // Weakness is one expectation: under Fault the Property will (or may) be violated.

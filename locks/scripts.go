@@ -18,4 +18,20 @@ var (
 	reentrantAcquire string
 	//go:embed reentrant_release.lua
 	reentrantRelease string
+	//go:embed reentrant_renew.lua
+	reentrantRenew string
+	//go:embed fenced_acquire.lua
+	fencedAcquire string
+	//go:embed pubsub_acquire.lua
+	pubsubAcquire string
+	//go:embed pubsub_release.lua
+	pubsubRelease string
+	//go:embed compare_and_delete_once.lua
+	compareAndDeleteOnce string
+	//go:embed reentrant_acquire_once.lua
+	reentrantAcquireOnce string
+	//go:embed reentrant_release_once.lua
+	reentrantReleaseOnce string
+	//go:embed set_xx.lua
+	setXX string
 )

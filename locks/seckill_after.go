@@ -15,14 +15,15 @@ import (
 func seckillAfter() Spec {
 	var known expectations
 	known = known.will(noFault, "a request that did not get the lock falls through into the section", mutualExclusion).
-		stock(noFault).outlived().forgotten()
+		stock(noFault).outlived().forgotten().onOneServer(traits{expires: true})
 	meta := Meta{
 		Name:       "seckill-after",
 		Summary:    "one SET <uuid> NX with a TTL; enters even without the lock; its release script does not compile",
 		Source:     "S2, after (as printed)",
-		Topologies: single(),
+		Topologies: onePrimary(),
 		TTL:        seckillTTL,
 		Promises:   lockPromises(),
+		Steps:      steps(sends("SET"), runs(seckillRelease), nil),
 		Weaknesses: known,
 	}
 	return Spec{Meta: meta, Open: func() Maker {

@@ -14,10 +14,11 @@ func seckillAfterFixed() Spec {
 		Name:       "seckill-after-fixed",
 		Summary:    "one SET <uuid> NX with a TTL, no waiting; compare-and-delete in finally, also when not acquired",
 		Source:     "S2, after (with its script and its fall-through mended)",
-		Topologies: single(),
+		Topologies: onePrimary(),
 		TTL:        seckillTTL,
 		Promises:   lockPromises(),
-		Weaknesses: known.outlived().forgotten(),
+		Steps:      steps(sends("SET"), runs(seckillReleaseFixed), nil),
+		Weaknesses: known.outlived().forgotten().onOneServer(traits{expires: true}),
 	}
 	return Spec{Meta: meta, Open: func() Maker {
 		release := redis.NewScript(seckillReleaseFixed)
@@ -39,5 +40,5 @@ func (l *seckillAfterFixedLock) Acquire(ctx context.Context) (Grant, error) {
 }
 
 func (l *seckillAfterFixedLock) Release(ctx context.Context) error {
-	return uncaught(l.script(ctx, l.release, l.token))
+	return l.compareAndFree(ctx, l.release, l.token)
 }

@@ -7,14 +7,15 @@ import "context"
 func seckillBefore() Spec {
 	const why = "a request that did not get the lock deletes it in its finally block"
 	var known expectations
-	known = known.overlap(noFault, why).will(noFault, why, ownership, leaseExclusion)
+	known = known.overlap(noFault, why).will(noFault, why, ownership, leaseExclusion).onOneServer(traits{expires: true, deletes: true})
 	meta := Meta{
 		Name:       "seckill-before",
 		Summary:    `one SET "val" NX with a TTL, no waiting; DEL in finally, also when not acquired`,
 		Source:     "S2, before (as its text describes it)",
-		Topologies: single(),
+		Topologies: onePrimary(),
 		TTL:        seckillTTL,
 		Promises:   lockPromises(),
+		Steps:      steps(sends("SET"), sends("DEL"), nil),
 		Weaknesses: known,
 	}
 	return Spec{Meta: meta, Open: func() Maker {

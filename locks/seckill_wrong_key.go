@@ -13,10 +13,11 @@ func seckillWrongKey() Spec {
 		Name:       "seckill-wrong-key",
 		Summary:    `one SET "val" NX with a TTL, no waiting; finally deletes another key, so the TTL alone frees the lock`,
 		Source:     "S2, before (as printed)",
-		Topologies: single(),
+		Topologies: onePrimary(),
 		TTL:        seckillTTL,
 		Promises:   lockPromises(),
-		Weaknesses: known.outlived().forgotten(),
+		Steps:      steps(sends("SET"), sends("DEL"), nil),
+		Weaknesses: known.outlived().forgotten().onOneServer(traits{expires: true}),
 	}
 	return Spec{Meta: meta, Open: func() Maker {
 		return func(c Config) Lock { return &seckillWrongKeyLock{newBase(c, meta)} }

@@ -13,10 +13,11 @@ func setexDel() Spec {
 		Name:       "setex-del",
 		Summary:    `SET "xxx" NX with a TTL every 100 ms; released by DEL, whoever has it`,
 		Source:     "S0 ②; S1 V3; S4.2",
-		Topologies: single(),
+		Topologies: onePrimary(),
 		TTL:        3 * time.Second,
 		Promises:   lockPromises(),
-		Weaknesses: known.outlived().misdeletes().forgottenPlain(),
+		Steps:      steps(sends("SET"), sends("DEL"), nil),
+		Weaknesses: known.outlived().misdeletes().forgottenPlain().onOneServer(traits{expires: true, deletes: true}),
 	}
 	return Spec{Meta: meta, Open: func() Maker {
 		return func(c Config) Lock { return &setexDelLock{newBase(c, meta)} }

@@ -12,14 +12,16 @@ import (
 func setnxExpire() Spec {
 	var known expectations
 	known = known.may(killClient, "a holder that dies between SETNX and EXPIRE leaves a lock without a TTL", liveness).
-		outlived().misdeletes().forgottenPlain().orphaned()
+		outlived().misdeletes().forgottenPlain().orphaned().
+		onOneServer(traits{expires: true, orphans: true, deletes: true})
 	meta := Meta{
 		Name:       "setnx-expire",
 		Summary:    `SETNX "xxx" every 100 ms, then EXPIRE by the winner as a second command; released by DEL`,
 		Source:     "S0 ① (first way to set a TTL); S4.1",
-		Topologies: single(),
+		Topologies: onePrimary(),
 		TTL:        3 * time.Second,
 		Promises:   lockPromises(),
+		Steps:      steps(sends("SETNX"), sends("DEL"), expireStep()),
 		Weaknesses: known,
 	}
 	return Spec{Meta: meta, Open: func() Maker {

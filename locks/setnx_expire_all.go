@@ -15,14 +15,16 @@ func setnxExpireAll() Spec {
 	const uncontended = "contenders' EXPIREs keep the stopped holder's lock alive; it expires only if nobody asks for it for a TTL"
 	known = known.will(killClient, prolonged, liveness).
 		mayOverlap(pauseClient, uncontended).may(pauseClient, uncontended, ownership, leaseExclusion).
-		misdeletesLate().forgottenPlain().orphaned()
+		misdeletesLate().forgottenPlain().orphaned().
+		onOneServer(traits{expires: true, orphans: true, deletes: true})
 	meta := Meta{
 		Name:       "setnx-expire-all",
 		Summary:    `SETNX "lock" every 100 ms, and EXPIRE by every contender, winner or not; released by DEL`,
 		Source:     "S4.2 (the warning)",
-		Topologies: single(),
+		Topologies: onePrimary(),
 		TTL:        3 * time.Second,
 		Promises:   lockPromises(),
+		Steps:      steps(sends("SETNX"), sends("DEL"), expireStep()),
 		Weaknesses: known,
 	}
 	return Spec{Meta: meta, Open: func() Maker {

@@ -15,9 +15,10 @@ func setnxOnce() Spec {
 		Name:       "setnx-once",
 		Summary:    `SETNX "lock", after 100 ms one more whose result is ignored, no TTL; released by DEL`,
 		Source:     "S4.1",
-		Topologies: single(),
+		Topologies: onePrimary(),
 		NoTTL:      true,
 		Promises:   lockPromises(),
+		Steps:      steps(sends("SETNX"), sends("DEL"), nil),
 		Weaknesses: known,
 	}
 	return Spec{Meta: meta, Open: func() Maker {

@@ -9,9 +9,10 @@ func setnxRecursive() Spec {
 		Name:       "setnx-recursive",
 		Summary:    `SETNX "1111", retried by recursion without a pause, no TTL; released by DEL`,
 		Source:     "S0 ① (recursion)",
-		Topologies: single(),
+		Topologies: onePrimary(),
 		NoTTL:      true,
 		Promises:   lockPromises(),
+		Steps:      steps(sends("SETNX"), sends("DEL"), nil),
 		Weaknesses: setnxWeaknesses(),
 	}
 	return Spec{Meta: meta, Open: func() Maker {

@@ -139,9 +139,9 @@ func TestLosersProlong(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for name, prolongs := range map[string]bool{"setnx-expire-all": true, "setnx-expire": false} {
-		c := b.config()
+		c := b.lasting()
 		acquire(t, open(t, name, c))
-		if err := b.client.PExpire(t.Context(), c.Name, time.Second).Err(); err != nil {
+		if err := b.client.PExpire(t.Context(), c.Name, 30*time.Minute).Err(); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -149,7 +149,7 @@ func TestLosersProlong(t *testing.T) {
 		if _, err := open(t, name, c).Acquire(ctx); !errors.Is(err, locks.ErrNotAcquired) {
 			t.Fatal(err)
 		}
-		if got := b.client.PTTL(t.Context(), c.Name).Val() > time.Second; got != prolongs {
+		if got := b.client.PTTL(t.Context(), c.Name).Val() > 30*time.Minute; got != prolongs {
 			t.Errorf("%s: a loser prolonged the lock: %v, want %v", name, got, prolongs)
 		}
 	}
@@ -378,4 +378,22 @@ func TestContextThatIsOver(t *testing.T) {
 			t.Errorf("%v after sending %q, want the source's one attempt", err, sent)
 		}
 	})
+}
+
+// Row 50: S3's token is the user's id, so a release that is executed late frees the lock
+// that the same user has taken since.
+func TestLateReleaseOfTheSameUser(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for name, guilty := range map[string]bool{"jedis-spin": true, "jedis-concat": true, "uuid-lua": false} {
+		c := b.lasting()
+		earlier, later := open(t, name, c), open(t, name, c)
+		acquire(t, earlier)
+		b.client.Del(t.Context(), c.Name) // its TTL ends
+		acquire(t, later)
+		err := earlier.Release(t.Context())
+		if gone := b.client.Exists(t.Context(), c.Name).Val() == 0; gone != guilty || (err == nil) != guilty {
+			t.Errorf("%s: the user's next lock was freed: %v (release: %v), want %v", name, gone, err, guilty)
+		}
+	}
 }

@@ -15,9 +15,10 @@ func uuidGetDel() Spec {
 		Name:       "uuid-get-del",
 		Summary:    "SET <uuid> NX with a TTL every 100 ms; release by GET, compare in the client, DEL",
 		Source:     "S0 ③; S4.3",
-		Topologies: single(),
+		Topologies: onePrimary(),
 		TTL:        3 * time.Second,
 		Promises:   lockPromises(),
+		Steps:      steps(sends("SET"), sends("DEL"), compareStep()),
 		Weaknesses: uuidGetDelWeaknesses(),
 	}
 	return Spec{Meta: meta, Open: func() Maker {
@@ -32,7 +33,8 @@ func uuidGetDelWeaknesses() expectations {
 	const forgot = "the server forgets between GET and DEL, and the DEL frees the new holder's lock"
 	return known.outlived().may(pauseClient, gap, ownership, leaseExclusion).
 		forgotten().may(restartEmpty, forgot, ownership).
-		mayOverlap(pauseNode, late).may(pauseNode, late, ownership, leaseExclusion)
+		mayOverlap(pauseNode, late).may(pauseNode, late, ownership, leaseExclusion).
+		onOneServer(traits{expires: true, deletes: true})
 }
 
 type uuidGetDelLock struct {

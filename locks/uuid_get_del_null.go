@@ -17,9 +17,10 @@ func uuidGetDelNull() Spec {
 		Name:       "uuid-get-del-null",
 		Summary:    "SET <uuid> NX with a TTL every 20 ms; release by GET, compare (throws on a missing key), DEL",
 		Source:     "S1 V4",
-		Topologies: single(),
+		Topologies: onePrimary(),
 		TTL:        30 * time.Second,
 		Promises:   lockPromises(),
+		Steps:      steps(sends("SET"), sends("DEL"), compareStep()),
 		Weaknesses: uuidGetDelWeaknesses(),
 	}
 	return Spec{Meta: meta, Open: func() Maker {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -79,7 +80,7 @@ type dog struct {
 
 const dogTTL = 30 * time.Second
 
-func newDog(t *testing.T) *dog {
+func newDog(t *testing.T, options ...string) *dog {
 	t.Helper()
 	d := &dog{bench: newBench(t), time: newManual(), renewals: make(chan error, 100)}
 	d.cfg = d.config()
@@ -92,7 +93,7 @@ func newDog(t *testing.T) *dog {
 			d.renewals <- err
 		}
 	}
-	d.lock = open(t, "watchdog", d.cfg)
+	d.lock = open(t, strings.Join(append([]string{"watchdog"}, options...), ":"), d.cfg)
 	acquire(t, d.lock)
 	t.Cleanup(func() { _ = d.lock.Release(context.Background()) }) // ends the goroutine; some tests did
 	return d
@@ -139,13 +140,13 @@ func TestWatchdogRenewsAtAThird(t *testing.T) {
 	t.Parallel()
 	d := newDog(t)
 	for range 5 { // far longer than the TTL
-		if err := d.client.PExpire(t.Context(), d.cfg.Name, time.Second).Err(); err != nil {
+		if err := d.client.PExpire(t.Context(), d.cfg.Name, dogTTL/2).Err(); err != nil {
 			t.Fatal(err)
 		}
 		if err := d.tick(); err != nil {
 			t.Fatalf("renewal: %v", err)
 		}
-		if got := d.client.PTTL(t.Context(), d.cfg.Name).Val(); got <= time.Second || got > dogTTL {
+		if got := d.client.PTTL(t.Context(), d.cfg.Name).Val(); got <= dogTTL/2 || got > dogTTL {
 			t.Errorf("PTTL %v after a renewal, want almost %v", got, dogTTL)
 		}
 	}

@@ -28,6 +28,10 @@ const (
 
 func single() []string { return []string{"single"} }
 
+// onePrimary are the topologies on which a lock on one Redis runs: its client follows the
+// primary.
+func onePrimary() []string { return []string{"single", "failover"} }
+
 // lockPromises are what every source claims of its lock.
 func lockPromises() []string {
 	return []string{mutualExclusion, leaseExclusion, linearizableLock, ownership, liveness}

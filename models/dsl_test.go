@@ -1,6 +1,7 @@
 package models_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
@@ -27,14 +28,15 @@ import (
 //	2.000 death c0
 //	2.000 lost #1
 //	2.350..4.861 fault pause-client client 3           (unproven: not landed; 2.350.. : never healed)
-//	2.350..4.861 fault kill-node node lock
-//	ledger sku-0 #2 basis=871 found=871 left=870
+//	2.350..4.861 fault kill-node node lock             (stays: the tail does not wait for its end; seen=2.4)
+//	2.400 role lock-2 replica of lock-1
+//	ledger sku-0 #2 basis=871 found=871 left=870 fence=4
 //	stock sku-0 1000 final=990
 //	torn                                               (the record breaks off)
 //
 // Words after #n of an acquire or extend: token, fence, from, validity, attempts, belief,
 // count. The command is judge; its arguments are the Params, and show=(...) picks what is
-// printed. Rewrite the files with: go test ./models -run TestGolden -rewrite
+// printed. Unless told otherwise the lock promises everything but fencing. Rewrite the files with: go test ./models -run TestGolden -rewrite
 func TestGolden(t *testing.T) {
 	datadriven.Walk(t, "testdata/verdicts", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -53,7 +55,7 @@ func TestGolden(t *testing.T) {
 
 // params reads the arguments of a command. Vacuity is off unless a bound is given.
 func params(t *testing.T, d *datadriven.TestData) (models.Params, []string) {
-	p := models.Params{TTL: time.Second, MinSales: -1, MinContention: -1, Promises: models.LockProperties}
+	p := models.Params{TTL: time.Second, MinSales: -1, MinContention: -1, Promises: slices.DeleteFunc(slices.Clone(models.LockProperties), func(id models.Property) bool { return id == models.Fencing })}
 	var show []string
 	for _, a := range d.CmdArgs {
 		one := func() string {
@@ -145,6 +147,8 @@ func parse(text string) (*history.History, error) {
 					e.Ledger.Found = v
 				case "left":
 					e.Ledger.Left = v
+				case "fence":
+					e.Ledger.Fence = v
 				default:
 					return nil, fail(fmt.Errorf("unknown word %q", w))
 				}
@@ -190,9 +194,11 @@ func parse(text string) (*history.History, error) {
 				return nil, fail(err)
 			}
 			events = append(events, history.Event{Time: from, Type: history.Lost, Grant: id})
+		case words[1] == "role":
+			events = append(events, history.Event{Time: from, Type: history.NodeRole, Client: -1, Node: words[2], Note: strings.Join(words[3:], " ")})
 		case words[1] == "fault":
 			faults++
-			f := history.Fault{N: faults, Kind: words[2], Target: words[3] + " " + words[4], Client: -1, Start: from, Landed: !slices.Contains(words, "unproven")}
+			f := history.Fault{N: faults, Kind: words[2], Target: words[3] + " " + words[4], Client: -1, Start: from, Landed: !slices.Contains(words, "unproven"), Stays: slices.Contains(words, "stays")}
 			if words[3] == "client" {
 				f.Client, err = strconv.Atoi(words[4])
 				if err != nil {
@@ -200,6 +206,13 @@ func parse(text string) (*history.History, error) {
 				}
 			} else {
 				f.Node = words[4]
+			}
+			for _, w := range words {
+				if at, ok := strings.CutPrefix(w, "seen="); ok {
+					if f.Seen, err = seconds(at); err != nil {
+						return nil, fail(err)
+					}
+				}
 			}
 			started := f
 			events = append(events, history.Event{Time: from, Type: history.FaultStart, Client: -1, Fault: &started})
@@ -344,7 +357,23 @@ func print(r *models.Report, show []string) string {
 		}
 	}
 	if wanted("measures") {
-		fmt.Fprintf(&b, "%+v\n", r.Measures)
+		b.WriteString(measured(r.Measures))
+	}
+	return b.String()
+}
+
+// measured shows the measures that are not 0, a line each.
+func measured(m models.Measures) string {
+	text, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return err.Error()
+	}
+	var b strings.Builder
+	for line := range strings.Lines(string(text) + "\n") {
+		bare := strings.TrimRight(line, ",\n")
+		if !strings.HasSuffix(bare, ": 0") && bare != "{" && bare != "}" {
+			b.WriteString(bare + "\n")
+		}
 	}
 	return b.String()
 }

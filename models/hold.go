@@ -13,6 +13,20 @@ type span struct{ from, to int64 }
 func (s span) overlap(t span) span { return span{max(s.from, t.from), min(s.to, t.to)} }
 func (s span) empty() bool         { return s.from >= s.to }
 
+// merge joins spans that touch or overlap; it sorts all in place.
+func merge(all []span) []span {
+	slices.SortFunc(all, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	merged := all[:0]
+	for _, s := range all {
+		if n := len(merged); n > 0 && s.from <= merged[n-1].to {
+			merged[n-1].to = max(merged[n-1].to, s.to)
+		} else {
+			merged = append(merged, s)
+		}
+	}
+	return merged
+}
+
 // ending says how a hold ended.
 type ending uint8
 
@@ -121,16 +135,7 @@ func (r *record) leases(g *group) []span {
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b span) int { return cmp.Compare(a.from, b.from) })
-	joined := all[:0]
-	for _, s := range all {
-		if n := len(joined); n > 0 && s.from <= joined[n-1].to {
-			joined[n-1].to = max(joined[n-1].to, s.to)
-		} else {
-			joined = append(joined, s)
-		}
-	}
-	return joined
+	return merge(all)
 }
 
 // validity is the lease in ns that an acquire or extend obtained; 0: it has no end.

@@ -27,6 +27,7 @@ func Judge(h *history.History, p Params) *Report {
 		LinearizableLock: judgeLinearizableLock,
 		Ownership:        judgeOwnership,
 		Liveness:         judgeLiveness,
+		Fencing:          judgeFencing,
 		Reentrancy:       judgeReentrancy,
 	}
 	for _, id := range LockProperties {
@@ -73,37 +74,6 @@ func (p Params) withDefaults() Params {
 		p.MinContention = 1
 	}
 	return p
-}
-
-// vacuous says why the history proves nothing; nil: it does prove something.
-func vacuous(r *record, m Measures) []string {
-	var why []string
-	if r.p.MinSales > 0 && m.Sales < r.p.MinSales {
-		why = append(why, fmt.Sprintf("%d completed sales, fewer than the %d that a test needs", m.Sales, r.p.MinSales))
-	}
-	if r.p.MinContention > 0 && m.Contended < r.p.MinContention {
-		why = append(why, fmt.Sprintf("%d pairs of operations of different workers contended, fewer than the %d that a test needs",
-			m.Contended, r.p.MinContention))
-	}
-	if len(r.p.FaultsWanted) == 0 {
-		return why
-	}
-	for _, kind := range r.p.FaultsWanted {
-		// One kind does not answer for another: what was not injected was not tested.
-		if !slices.ContainsFunc(r.Faults, func(f history.Fault) bool { return f.Kind == kind }) {
-			why = append(why, fmt.Sprintf("%s was wanted, but none was injected", kind))
-		}
-	}
-	for i := range r.Faults {
-		if f := &r.Faults[i]; !f.Landed {
-			s := fmt.Sprintf("no proof that fault %d (%s on %s at %s) landed", f.N, f.Kind, f.Target, r.at(f.Start))
-			if f.Error != "" {
-				s += ": " + f.Error
-			}
-			why = append(why, s)
-		}
-	}
-	return why
 }
 
 // finding is one violation before it is told: stories are made only for those shown.

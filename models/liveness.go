@@ -8,8 +8,8 @@ import (
 	"picklock/harness/history"
 )
 
-// judgeLiveness: after the last fault was healed comes a quiet tail in which the lock is
-// still asked for. In it the lock is granted, and nobody asks for it for longer than TTL
+// judgeLiveness: after the last fault was healed (or began, if it stays) comes a quiet
+// tail in which the lock is still asked for. In it the lock is granted, and nobody asks for it for longer than TTL
 // plus grace while nobody holds it.
 //
 // A lock whose last owner died is free after its TTL at the latest; a lock without a TTL
@@ -55,28 +55,41 @@ func judgeLiveness(r *record) *Judgement {
 	return f.judgement()
 }
 
-// tail is the quiet stretch between the end of the last fault and the end of the load;
-// false: a fault never ended. The load ends with the last moment at which an acquire is
-// known to have been under way: what follows is the shutdown.
+// tail is the quiet stretch from where the faults change no more to the end of the load;
+// false: a fault never ended. A fault changes no more when it has ended, or, if it stays,
+// once it was seen to be there: the lock must live with a stepped clock or a worker that
+// hangs, and what it was granted before that is no proof of life. Faults may overlap, so the latest of these moments counts. The load ends with the last moment
+// at which an acquire is known to have been under way: what follows is the shutdown.
 func (r *record) tail() (span, bool) {
 	t := span{r.Start, r.Start}
 	for i := range r.Faults {
-		if r.Faults[i].End == 0 {
+		switch f := &r.Faults[i]; {
+		case f.Stays:
+			t.from = max(t.from, f.Start, f.Seen)
+		case f.End == 0:
 			return t, false
+		default:
+			t.from = max(t.from, f.End)
 		}
-		t.from = max(t.from, r.Faults[i].End)
 	}
+	t.to = r.loadEnd()
+	return t, true
+}
+
+// loadEnd is the last moment at which an acquire is known to have been under way.
+func (r *record) loadEnd() int64 {
+	end := r.Start
 	for i := range r.Operations {
 		o := &r.Operations[i]
 		if o.Op != history.Acquire {
 			continue
 		}
-		t.to = max(t.to, o.Invoke)
+		end = max(end, o.Invoke)
 		if o.Return != history.Never {
-			t.to = max(t.to, o.Return)
+			end = max(end, o.Return)
 		}
 	}
-	return t, true
+	return end
 }
 
 // asking is what was asked of one lock in the tail.

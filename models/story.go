@@ -39,11 +39,15 @@ func count(n int, thing string) string {
 // acquired tells how a hold began.
 func (r *record) acquired(g *group) string {
 	o := g.outer
+	token := ""
+	if o.Fence != 0 {
+		token = fmt.Sprintf(" and fencing token %d", o.Fence)
+	}
 	switch {
 	case o.Outcome == history.OutcomeOK && o.Validity > 0:
-		return fmt.Sprintf("%s acquired %s at %s with a lease to %s", who(o), o.Object, r.at(o.Return), r.at(from(o)+o.Validity))
+		return fmt.Sprintf("%s acquired %s at %s with a lease to %s%s", who(o), o.Object, r.at(o.Return), r.at(from(o)+o.Validity), token)
 	case o.Outcome == history.OutcomeOK:
-		return fmt.Sprintf("%s acquired %s at %s with a lease that has no end", who(o), o.Object, r.at(o.Return))
+		return fmt.Sprintf("%s acquired %s at %s with a lease that has no end%s", who(o), o.Object, r.at(o.Return), token)
 	case o.Outcome == history.OutcomeFail:
 		return fmt.Sprintf("%s failed to acquire %s at %s but went on as if it had it", who(o), o.Object, r.at(o.Return))
 	}
@@ -88,7 +92,7 @@ func times(n int) string {
 }
 
 // faults tells the faults that were active in a stretch of time and hit a node or one of
-// the clients.
+// the clients, and the nodes that became primary then.
 func (r *record) faults(s span, clients ...int) []string {
 	var out []string
 	for i := range r.Faults {
@@ -101,13 +105,33 @@ func (r *record) faults(s span, clients ...int) []string {
 		}
 		out = append(out, r.fault(f))
 	}
+	for _, x := range r.promotions(s) {
+		out = append(out, fmt.Sprintf("node %s became primary at %s", x.Node, r.at(x.Time)))
+	}
+	return out
+}
+
+// promotions are the changes of role in a stretch of time that made a node primary which
+// had been something else.
+func (r *record) promotions(s span) []history.Role {
+	var out []history.Role
+	seen := map[string]bool{}
+	for _, x := range r.Roles {
+		if x.Role == history.Primary && seen[x.Node] && x.Time >= s.from && x.Time <= s.to {
+			out = append(out, x)
+		}
+		seen[x.Node] = true
+	}
 	return out
 }
 
 // fault tells one fault.
 func (r *record) fault(f *history.Fault) string {
-	target := f.Target
-	if f.Client >= 0 && f.Node == "" {
+	target, was := f.Target, "was"
+	several := strings.HasPrefix(target, "clients ") || strings.HasPrefix(target, "nodes ")
+	if several {
+		was = "were"
+	} else if f.Client >= 0 && f.Node == "" {
 		target = fmt.Sprintf("client %d", f.Client)
 	}
 	var s string
@@ -116,14 +140,16 @@ func (r *record) fault(f *history.Fault) string {
 		end = r.at(f.End)
 	}
 	switch {
+	case f.Stays && !strings.HasPrefix(f.Kind, "kill-"):
+		s = fmt.Sprintf("%s %s hit by %s at %s, which stayed", target, was, f.Kind, r.at(f.Start))
 	case strings.HasPrefix(f.Kind, "pause-"):
-		s = fmt.Sprintf("%s was stopped from %s to %s (%s)", target, r.at(f.Start), end, f.Kind)
-	case strings.HasPrefix(f.Kind, "kill-") && f.End != 0:
-		s = fmt.Sprintf("%s was killed at %s and was back at %s (%s)", target, r.at(f.Start), end, f.Kind)
+		s = fmt.Sprintf("%s %s stopped from %s to %s (%s)", target, was, r.at(f.Start), end, f.Kind)
+	case strings.HasPrefix(f.Kind, "kill-") && f.End != 0 && !f.Stays:
+		s = fmt.Sprintf("%s %s killed at %s and back at %s (%s)", target, was, r.at(f.Start), end, f.Kind)
 	case strings.HasPrefix(f.Kind, "kill-"):
-		s = fmt.Sprintf("%s was killed at %s and did not come back (%s)", target, r.at(f.Start), f.Kind)
+		s = fmt.Sprintf("%s %s killed at %s and did not come back (%s)", target, was, r.at(f.Start), f.Kind)
 	default:
-		s = fmt.Sprintf("%s was hit by %s from %s to %s", target, f.Kind, r.at(f.Start), end)
+		s = fmt.Sprintf("%s %s hit by %s from %s to %s", target, was, f.Kind, r.at(f.Start), end)
 	}
 	if !f.Landed {
 		s += ", without proof that it landed"
@@ -193,12 +219,12 @@ func (r *record) overwrite(e *history.LedgerLine) string {
 	return fmt.Sprintf("%s: somebody had put the stock up since it had read", s)
 }
 
-// sentences drops the empty ones.
+// sentences drops the empty ones and those told already.
 func sentences(groups ...[]string) []string {
 	var out []string
 	for _, g := range groups {
 		for _, s := range g {
-			if s != "" {
+			if s != "" && !slices.Contains(out, s) {
 				out = append(out, s)
 			}
 		}

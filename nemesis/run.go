@@ -5,119 +5,139 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"picklock/harness/history"
 )
 
-// healTimeout bounds the recovery of one fault, which also runs when ctx has ended.
-const healTimeout = 45 * time.Second
-
-// Runner carries a schedule out.
+// Runner carries a schedule out. It is used for one test.
 type Runner struct {
-	World  World
-	Plan   []Planned
-	Log    *slog.Logger
-	Record func(history.Event) // writes to the history
-	// Active is told the fault that works now, in words; empty: none. May be nil.
+	World World
+	Plan  []Planned
+	// Overlap lets each fault begin at its time, whatever else works then. Otherwise they
+	// come one after the other, as Draw plans them, and one that takes longer than planned
+	// does not eat up the quiet time before the next.
+	Overlap bool
+	Log     *slog.Logger
+	Record  func(history.Event) // writes to the history; called from several goroutines
+	// Active is told the faults that work now, in words; empty: none. May be nil.
 	Active func(string)
+
+	claims  claims
+	mu      sync.Mutex
+	working []*life // faults that work now
+	staying []*life // of them, those that Heal will undo
 }
 
 // Run injects the faults at their times after start (ns of the record's clock), and
-// heals each one, also when ctx ends in the middle of it. Faults that would not be over
-// until deadline (ns) are left out. It tells when it had healed the last one (ns; start,
-// if there was none). The error is that of recoveries that failed: the world is then not
-// as it should be. Faults that did not land are on record, as such.
+// heals each one that does not stay, also when ctx ends in the middle of it. Faults that
+// would not be over until deadline (ns) are left out, and so are those that find no
+// target, whose trigger never comes, or that wait for one which did not land. It tells
+// when the faults changed for the last time (ns): the last heal, or the landing of one
+// that stays; start, if there was none. The error is that of recoveries that failed: the
+// world is then not as it should be. Faults that did not land are on record, as such.
 func (r *Runner) Run(ctx context.Context, start, deadline int64) (healed int64, err error) {
-	healed = start
-	var errs []error
+	lives := make([]*life, len(r.Plan))
 	for i, p := range r.Plan {
-		due := start + int64(p.At)
-		if i > 0 && healed > start {
-			// A fault that took longer than planned does not eat up the quiet time before the
-			// next: the lock must have a chance to work between them.
-			before := r.Plan[i-1]
-			due = max(due, healed+int64(max(0, p.At-before.At-before.For)))
-		}
-		until(ctx, due)
-		if ctx.Err() != nil {
-			break
-		}
-		if now()+int64(p.For) > deadline {
-			r.Log.Info("fault left out: no time before the quiet tail", "kind", p.Kind, "at", p.At)
-			continue
-		}
 		kind, ok := Find(p.Kind)
 		if !ok {
-			return healed, fmt.Errorf("no fault kind %q", p.Kind)
+			return start, fmt.Errorf("no fault kind %q", p.Kind)
 		}
-		world := r.World
-		world.Until = deadline - int64(p.For)
-		done, err := r.one(ctx, i+1, kind.New(world, p.Pick), p)
-		if done {
-			healed = now()
+		lives[i] = newLife(r, i, kind, start, deadline)
+	}
+	if r.Overlap {
+		var all sync.WaitGroup
+		for _, l := range lives {
+			all.Go(func() { l.lead(ctx, lives) })
 		}
-		errs = append(errs, err)
+		all.Wait()
+	} else {
+		leadInTurn(ctx, lives, start)
+	}
+	healed = start
+	var errs []error
+	for _, l := range lives {
+		healed = max(healed, l.changed)
+		errs = append(errs, l.err)
 	}
 	return healed, errors.Join(errs...)
 }
 
-// one leads one fault through its life; done is false if there was nothing to do it to.
-func (r *Runner) one(ctx context.Context, n int, f Fault, p Planned) (done bool, err error) {
-	target, err := f.Inject(ctx)
-	if errors.Is(err, ErrNoTarget) || (err != nil && ctx.Err() != nil && target.Name == "") {
-		r.Log.Info("fault left out", "kind", p.Kind, "why", err)
-		return false, nil
+// leadInTurn leads one fault after the other.
+func leadInTurn(ctx context.Context, lives []*life, start int64) {
+	quietSince := start
+	for i, l := range lives {
+		if i > 0 && quietSince > start {
+			last := lives[i-1].plan
+			l.due = max(l.due, quietSince+int64(max(0, l.plan.At-last.At-last.For)))
+		}
+		l.lead(ctx, lives)
+		quietSince = max(quietSince, l.changed)
 	}
-	rec := history.Fault{N: n, Kind: p.Kind, Target: target.Name, Client: target.Client, Node: target.Node, Start: target.At}
-	if err == nil {
-		rec.Proof, err = f.Landed(ctx)
-	}
-	rec.Landed = err == nil
-	if err == nil {
-		r.Log.Info("fault landed", "kind", p.Kind, "target", target.Name, "for", p.For, "proof", rec.Proof)
-	} else {
-		rec.Error = err.Error()
-		r.Log.Warn("fault did not land", "kind", p.Kind, "target", target.Name, "error", err)
-	}
-	r.tell(p.Kind + " " + target.Name)
-	start := rec
-	r.Record(history.Event{Time: rec.Start, Type: history.FaultStart, Client: -1, Worker: -1, Fault: &start})
-	until(ctx, now()+int64(p.For))
-	return true, r.heal(ctx, f, rec)
 }
 
-func (r *Runner) heal(ctx context.Context, f Fault, rec history.Fault) error {
-	defer r.tell("")
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), healTimeout)
-	defer cancel()
-	err := f.Recover(ctx)
-	if err == nil {
-		rec.Healed, err = f.Recovered(ctx)
+// Side is where the faults are that Heal undoes.
+type Side uint8
+
+// The sides.
+const (
+	OnClients Side = iota // on clients and the wire
+	OnServers
+)
+
+// Heal undoes the faults of one side that stayed, the latest first. It is called after
+// the load, once for each side.
+func (r *Runner) Heal(ctx context.Context, side Side) error {
+	r.mu.Lock()
+	var list []*life
+	r.staying = slices.DeleteFunc(r.staying, func(l *life) bool {
+		meant := l.kind.Needs.Servers == (side == OnServers)
+		if meant {
+			list = append(list, l)
+		}
+		return meant
+	})
+	r.mu.Unlock()
+	var errs []error
+	for _, l := range slices.Backward(list) {
+		errs = append(errs, l.heal(ctx))
 	}
-	rec.End = now()
-	if err != nil {
-		rec.End = 0
-		rec.Error = fmt.Sprintf("%s (not healed: %v)", rec.Error, err)
-		r.Log.Error("fault not healed", "kind", rec.Kind, "target", rec.Target, "error", err)
-		err = fmt.Errorf("heal %s of %s: %w", rec.Kind, rec.Target, err)
-	}
-	if err == nil {
-		r.Log.Info("fault healed", "kind", rec.Kind, "target", rec.Target, "proof", rec.Healed)
-	}
-	r.Record(history.Event{Time: now(), Type: history.FaultEnd, Client: -1, Worker: -1, Fault: &rec})
-	return err
+	return errors.Join(errs...)
 }
 
-func (r *Runner) tell(s string) {
+// works tells that a fault works now, or no more.
+func (r *Runner) works(l *life, now bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.working = slices.DeleteFunc(r.working, func(o *life) bool { return o == l }); now {
+		r.working = append(r.working, l)
+	}
 	if r.Active != nil {
-		r.Active(s)
+		r.Active(strings.Join(each(r.working, func(l *life) string { return l.kind.Name + " " + l.rec.Target }), ", "))
 	}
 }
 
-// until waits for a time of the record's clock.
-func until(ctx context.Context, at int64) {
-	if d := at - now(); d > 0 {
-		wait(ctx, time.Duration(d))
+func (r *Runner) stays(l *life) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.staying = append(r.staying, l)
+}
+
+// until is the time that is left until a moment of the record's clock.
+func until(at int64) time.Duration { return time.Duration(at - now()) }
+
+// wait waits for d or until ctx ends.
+func wait(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
 	}
 }

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"picklock/harness/history"
+	"picklock/harness/store"
 	"picklock/reports"
 )
 
@@ -54,19 +56,25 @@ func attribute(t *testing.T, dom, name string) string {
 }
 
 func TestScriptsDraw(t *testing.T) {
+	of := func(p plan) func(testing.TB) (*store.Result, *history.History) {
+		return func(t testing.TB) (*store.Result, *history.History) {
+			h := p.record(t)
+			return result(t, p, h), h
+		}
+	}
 	for _, c := range []struct {
 		name string
-		plan plan
+		made func(testing.TB) (*store.Result, *history.History)
 	}{
-		{"usual", usual()},
-		{"100,000 operations", plan{clients: 5, workers: 2, length: 150 * time.Second, think: 3200 * time.Microsecond, ttl: time.Second,
-			pauseAt: 60 * time.Second, pause: 2 * time.Second}},
-		{"many lanes", plan{clients: 20, workers: 3, length: 10 * time.Second, think: 20 * time.Millisecond, ttl: time.Second,
-			pauseAt: 3 * time.Second, pause: 2 * time.Second}},
+		{"usual", of(usual())},
+		{"overlapping faults and roles", failedOver},
+		{"100,000 operations", of(plan{clients: 5, workers: 2, length: 150 * time.Second, think: 3200 * time.Microsecond, ttl: time.Second,
+			pauseAt: 60 * time.Second, pause: 2 * time.Second})},
+		{"many lanes", of(plan{clients: 20, workers: 3, length: 10 * time.Second, think: 20 * time.Millisecond, ttl: time.Second,
+			pauseAt: 3 * time.Second, pause: 2 * time.Second})},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := c.plan.record(t)
-			r := result(t, c.plan, h)
+			r, h := c.made(t)
 			dir := t.TempDir()
 			if err := reports.Write(dir, r, h); err != nil {
 				t.Fatal(err)

@@ -188,7 +188,8 @@ func style(p *plot.Plot) {
 	p.Legend.Top, p.Legend.YOffs, p.Legend.XOffs, p.Legend.ThumbnailWidth, p.Legend.Padding = true, -3, -4, 24, 2
 }
 
-// band draws a fault behind the data, with its short name at the top.
+// band draws a fault behind the data, with its short name at the top; the names of faults
+// that overlap stand below each other.
 func band(p *plot.Plot, f *fault, yMin, yMax float64) error {
 	to := max(f.To, f.From+(p.X.Max-p.X.Min)/400)
 	area, err := plotter.NewPolygon(plotter.XYs{{X: f.From, Y: yMin}, {X: to, Y: yMin}, {X: to, Y: yMax}, {X: f.From, Y: yMax}})
@@ -203,7 +204,7 @@ func band(p *plot.Plot, f *fault, yMin, yMax float64) error {
 	name.TextStyle[0] = p.X.Tick.Label
 	name.TextStyle[0].Color = inkFault.light
 	name.TextStyle[0].XAlign, name.TextStyle[0].YAlign = draw.XLeft, draw.YTop
-	name.Offset = vg.Point{X: 2, Y: -2}
+	name.Offset = vg.Point{X: 2, Y: -2 - 11*vg.Length(f.Row)}
 	p.Add(area, name)
 	return nil
 }

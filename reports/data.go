@@ -48,6 +48,7 @@ type timeline struct {
 	Holds      holdColumns     `json:"holds"`
 	Ledger     ledgerColumns   `json:"ledger"`
 	Faults     []fault         `json:"faults"`
+	Nodes      []nodeLane      `json:"nodes,omitempty"`
 	Violations []mark          `json:"violations"`
 	Details    map[int]details `json:"details"` // by operation: of the violations' operations only
 	Gaps       [][2]int64      `json:"gaps,omitempty"`
@@ -103,7 +104,7 @@ type details struct {
 func encode(r *store.Result, h *history.History, d *derived, fs []fault, limit int) ([]byte, error) {
 	us := func(t int64) int64 { return (t - h.Start) / 1000 }
 	t := &timeline{
-		End: us(h.End), Faults: fs, Objects: []string{}, Notes: []string{}, Violations: []mark{}, Details: map[int]details{},
+		End: us(h.End), Faults: fs, Nodes: nodeLanes(h), Objects: []string{}, Notes: []string{}, Violations: []mark{}, Details: map[int]details{},
 	}
 	for _, l := range d.Lanes {
 		t.Lanes = append(t.Lanes, [2]int{l.Client, l.Worker})

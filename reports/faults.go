@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"slices"
 
 	"picklock/harness/history"
 	"picklock/harness/store"
@@ -21,6 +22,7 @@ type fault struct {
 	Proof  string  `json:"proof,omitempty"`
 	Healed string  `json:"healed,omitempty"`
 	Error  string  `json:"error,omitempty"`
+	Row    int     `json:"row"` // from 0: faults that overlap stand in different rows
 
 	start, end int64 // ns of the record, exact: events must keep their order; 0 without a history
 }
@@ -54,7 +56,23 @@ func faults(r *store.Result, h *history.History) []fault {
 		fs[i].Name = fmt.Sprintf("F%d", i+1)
 		fs[i].To = max(fs[i].From, fs[i].To)
 	}
+	rows(fs)
 	return fs
+}
+
+// rows gives each fault the first row that is free when it begins. The faults are in the
+// order in which they began.
+func rows(fs []fault) {
+	var free []float64 // when each row is
+	for i := range fs {
+		f := &fs[i]
+		f.Row = slices.IndexFunc(free, func(t float64) bool { return t <= f.From })
+		if f.Row < 0 {
+			f.Row = len(free)
+			free = append(free, 0)
+		}
+		free[f.Row] = f.To
+	}
 }
 
 // title says in one line what the fault hit and when.

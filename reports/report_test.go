@@ -304,8 +304,21 @@ type embedded struct {
 		P   string
 		Ops []int `json:"o"`
 	}
-	Gaps [][2]int64
-	Left int `json:"left_out"`
+	Faults []struct {
+		Name     string
+		From, To float64
+		Row      int
+	}
+	Nodes []embeddedNode
+	Gaps  [][2]int64
+	Left  int `json:"left_out"`
+}
+
+// embeddedNode is what a node was, and from when on.
+type embeddedNode struct {
+	Node string
+	T    []int64
+	R    []string
 }
 
 func decodeTimeline(t testing.TB, page string) embedded {

@@ -39,6 +39,9 @@ func promise(p models.Property) (promise, breach string) {
 	case models.Liveness:
 		return "After the last fault the lock is granted again, within its bound.",
 			"the lock was not granted any more although the faults were over"
+	case models.Fencing:
+		return "Each later owner has a higher token, and the stock takes no write with an older one.",
+			"a fencing token did not tell the later owner from the earlier one"
 	case models.Reentrancy:
 		return "An owner can enter again; the lock is free after as many releases as acquires.",
 			"the lock miscounted how often its owner had entered"
@@ -104,7 +107,7 @@ func first(r *store.Result) (told, bool) {
 // nearTheCause lists the properties from the causes to the effects.
 func nearTheCause() []models.Property {
 	return []models.Property{
-		models.MutualExclusion, models.LeaseExclusion, models.Ownership, models.Reentrancy, models.NoLostUpdate, models.NoOversell,
+		models.MutualExclusion, models.LeaseExclusion, models.Ownership, models.Fencing, models.Reentrancy, models.NoLostUpdate, models.NoOversell,
 		models.Liveness, models.LinearizableLock, models.LinearizableStock,
 	}
 }

@@ -13,6 +13,7 @@ import (
 // TestNodeFaults: the lock's server is killed and frozen, alone and together with client
 // faults, in both runtimes and by both ways to reach a container.
 func TestNodeFaults(t *testing.T) {
+	t.Parallel()
 	// The lists of four have time for each kind to land once even where restarts are slow:
 	// a kind that never landed makes the test vacuous.
 	for _, c := range []struct {
@@ -55,6 +56,7 @@ func TestNodeFaults(t *testing.T) {
 
 // TestRestartEmpty: a server that forgets gives the lock away while somebody holds it.
 func TestRestartEmpty(t *testing.T) {
+	t.Parallel()
 	r, ran := judged(t, t.TempDir(), "--runtime", "process", "--lock", "uuid-lua", "--nemesis", "kill-node", "--persistence", "none",
 		"--ttl", "1s", "--think", "400ms", "--time-limit", "8s", "--seed", "1", "--redis-timeout", "200ms", "--min-sales", "5")
 	for _, id := range []models.Property{models.MutualExclusion, models.LeaseExclusion} {
@@ -70,6 +72,7 @@ func TestRestartEmpty(t *testing.T) {
 // TestOutOfStock: few units on many SKUs. The atomic deduction sells each unit once and
 // stops; the seed's check-then-decrement under a broken lock sells too many.
 func TestOutOfStock(t *testing.T) {
+	t.Parallel()
 	r, ran := judged(t, t.TempDir(), "--runtime", "process", "--lock", "none", "--deduct", "hincrby", "--nemesis", "none",
 		"--stock", "5", "--skus", "6", "--think", "5ms", "--time-limit", "3s")
 	if r.Verdict != models.Valid || r.Measures.Sales != 30 {
@@ -84,6 +87,7 @@ func TestOutOfStock(t *testing.T) {
 
 // TestVacuous: a test that proves nothing is never a pass, and says what is missing.
 func TestVacuous(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ args, why string }{
 		"one worker alone": {"--clients 1 --workers 1", "conten"},
 		"hardly a sale":    {"--min-sales 100000", "sales"},
@@ -102,6 +106,7 @@ func TestVacuous(t *testing.T) {
 
 // TestLocalMutexWithOneClient: the same lock is broken with two clients and right with one.
 func TestLocalMutexWithOneClient(t *testing.T) {
+	t.Parallel()
 	for clients, want := range map[string]models.Verdict{"1": models.Valid, "2": models.Violated} {
 		r, ran := judged(t, t.TempDir(), "--runtime", "process", "--lock", "local-mutex", "--nemesis", "none", "--clients", clients, "--workers", "4", "--time-limit", "3s")
 		if r.Verdict != want {
@@ -112,6 +117,7 @@ func TestLocalMutexWithOneClient(t *testing.T) {
 
 // TestWhatARunLeaves: the store's contract, as a person and as a program see it.
 func TestWhatARunLeaves(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	r := picklock(t, dir, nil, "run", "--runtime", "process", "--lock", "setex-del", "--ttl", "500ms", "--time-limit", "6s", "--seed", "4")
 	if r.status != 1 || r.stderr != "" {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"picklock/docker"
 	"picklock/harness"
 	"picklock/locks"
 	"picklock/locks/deduct"
@@ -35,11 +36,17 @@ func newList() *cobra.Command {
 			fmt.Fprintf(w, "%s\t%s\n", t[0], t[1])
 		}
 	})
+	add("servers", "The servers that can be tested on", func(w io.Writer) {
+		for _, s := range docker.Servers() {
+			fmt.Fprintf(w, "%s\t%s\n", s[0], s[1])
+		}
+	})
 	add("nemeses", "The faults", func(w io.Writer) {
 		fmt.Fprintf(w, "none\tno fault: contention only\n")
 		for _, k := range nemesis.All() {
 			fmt.Fprintf(w, "%s\t%s\n", k.Name, k.Summary)
 		}
+		fmt.Fprintf(w, "storm\ta mixture of everything that the topology can bear, several at once\n")
 	})
 	return cmd
 }

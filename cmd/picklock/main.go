@@ -77,6 +77,10 @@ func statusOf(ctx context.Context, err error) int {
 	return exitHarness
 }
 
+// sabotaged: faults are made ineffective on purpose, by the tests that prove that this is
+// noticed.
+func sabotaged() bool { return os.Getenv("PICKLOCK_TEST_SABOTAGE") != "" }
+
 // oneLine joins an error of several lines, so that a log keeps it together.
 func oneLine(err error) string {
 	return strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), "\n", "; ")), " ")
@@ -104,7 +108,7 @@ Exit status: 0 valid, 1 violated, 2 unknown or vacuous, 130 interrupted,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return &flagError{fmt.Errorf("%w (see %s --help)", err, cmd.CommandPath())}
 	})
-	root.AddCommand(newRun(status), newCheck(status), newList(), newImage(), newDoctor(status), newVersion())
+	root.AddCommand(newRun(status), newRerun(status), newCheck(status), newScenario(status), newList(), newImage(), newDoctor(status), newVersion())
 	return root
 }
 

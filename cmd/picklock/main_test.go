@@ -32,8 +32,25 @@ func TestMain(m *testing.M) {
 			fmt.Fprintf(os.Stderr, "build picklock: %v\n%s", err, out)
 			return 1
 		}
-		return m.Run()
+		status := m.Run()
+		if left := running(binary); len(left) > 0 {
+			fmt.Fprintf(os.Stderr, "left running after all tests: %v\n", left)
+			return 1
+		}
+		return status
 	}())
+}
+
+// running are the processes that run a program: harnesses, clients and guards.
+func running(program string) []string {
+	var found []string
+	links, _ := filepath.Glob("/proc/[0-9]*/exe") // the pattern is well formed
+	for _, link := range links {
+		if to, err := os.Readlink(link); err == nil && to == program {
+			found = append(found, filepath.Dir(link))
+		}
+	}
+	return found
 }
 
 // ran is what a command did.
@@ -50,7 +67,7 @@ func (r ran) String() string {
 // picklock runs the binary in a folder of its own and waits for its end.
 func picklock(t *testing.T, dir string, env []string, args ...string) ran {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 8*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary, args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
@@ -88,4 +105,14 @@ func parse(t *testing.T, r ran) *store.Result {
 		t.Fatalf("--json printed something besides results.json: %s", r)
 	}
 	return &res
+}
+
+// read reads a file.
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }

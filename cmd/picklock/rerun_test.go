@@ -19,9 +19,11 @@ func TestRerunRepeats(t *testing.T) {
 		"--lock setnx --nemesis kill-client,pause-node --ttl 750ms --time-limit 33s --clients 3 --workers 4 --stock 12 --skus 5 --seed 18446744073709551615",
 		"--think 0s --think-after 1ms --rate 12.5 --acquire-timeout 2s --redis-timeout 33ms --grace 10ms --min-sales 0 --min-contention 7 --check-timeout 1m30s --persistence none --stock-on lock --seed 3",
 		"--runtime docker --reach published --image some/image:tag --seed 3",
+		"--topology failover --replicas 1 --server redis:8.0 --nemesis kill-node --seed 4",
+		"--topology redlock --lock redlock:quorum=2 --nodes 3 --nemesis none --seed 5",
 	} {
 		first := planned(t, strings.Fields(args))
-		command := strings.Fields(harness.Rerun(first.Test))
+		command := strings.Fields(harness.Rerun(first.Test, "somewhere"))
 		if command[0] != "picklock" || command[1] != "run" {
 			t.Fatalf("the command begins with %q", command[:2])
 		}
@@ -44,7 +46,7 @@ func planned(t *testing.T, args []string) harness.Options {
 	if err := cmd.ParseFlags(args); err != nil {
 		t.Fatal(err)
 	}
-	if err := complete(cmd.Flags(), &o); err != nil {
+	if err := complete(cmd.Flags(), &o, ""); err != nil {
 		t.Fatal(err)
 	}
 	o, err := harness.Plan(o)

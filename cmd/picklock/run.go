@@ -15,12 +15,13 @@ import (
 
 	"picklock/harness"
 	"picklock/harness/store"
-	"picklock/harness/topology"
 )
 
 func newRun(status *int) *cobra.Command {
 	o := harness.Defaults()
 	var asJSON bool
+	var schedule string
+	var own access
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Run one test and judge it",
@@ -29,7 +30,7 @@ func newRun(status *int) *cobra.Command {
   picklock run --lock setnx --nemesis kill-client --ttl 1s --seed 7`,
 		Args: exactly(0, "flags only"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := complete(cmd.Flags(), &o); err != nil {
+			if err := errors.Join(complete(cmd.Flags(), &o, schedule), own.apply(cmd.Flags(), &o)); err != nil {
 				return err
 			}
 			out, err := runTest(cmd.Context(), o, newScreen(cmd, asJSON))
@@ -41,6 +42,8 @@ func newRun(status *int) *cobra.Command {
 		},
 	}
 	runFlags(cmd.Flags(), &o)
+	own.flags(cmd.Flags(), &o)
+	cmd.Flags().StringVar(&schedule, "schedule", "", "file with the exact faults, in place of --nemesis; every test keeps its own as schedule.yaml")
 	for flag, values := range harness.Choices() {
 		// It fails for a flag that does not exist only, and a test goes through them.
 		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
@@ -54,6 +57,10 @@ func runFlags(f *pflag.FlagSet, o *harness.Options) {
 	f.StringVar(&o.Lock, "lock", o.Lock, "the lock under test (see picklock list locks)")
 	f.StringVar(&o.Deduct, "deduct", o.Deduct, "how a unit is taken from the stock (see picklock list deductions)")
 	f.StringVar(&o.Topology, "topology", o.Topology, "the servers (see picklock list topologies)")
+	f.IntVar(&o.Replicas, "replicas", o.Replicas, "of the primary, on topology failover (default 2)")
+	f.IntVar(&o.Test.Nodes, "nodes", o.Test.Nodes, "independent primaries, on topology redlock: 5 or 3 (default 5)")
+	f.StringVar(&o.Server, "server", o.Server, "the server, such as redis:7.0 (see picklock list servers; default: what the runtime has)")
+	f.StringArrayVar(&o.Config, "config", o.Config, "a line of redis.conf for the lock nodes, such as \"min-replicas-to-write 1\"; repeatable")
 	f.StringSliceVar(&o.Nemesis, "nemesis", o.Nemesis, "the faults, separated by commas, or none (see picklock list nemeses)")
 	f.Uint64Var(&o.Seed, "seed", 0, "fixes the faults and all jitter (default: drawn anew, and told)")
 	duration(f, &o.TimeLimit, "time-limit", "how long the load runs")
@@ -70,6 +77,7 @@ func runFlags(f *pflag.FlagSet, o *harness.Options) {
 	duration(f, &o.Grace, "grace", "liveness: what a free lock may take beyond the TTL to be granted")
 	f.IntVar(&o.MinSales, "min-sales", o.MinSales, "fewer completed sales make the test vacuous")
 	f.IntVar(&o.MinContention, "min-contention", o.MinContention, "fewer pairs of contending workers make the test vacuous")
+	f.StringVar(&o.Customer, "customer", o.Customer, "what the names of customers begin with; some locks use them as tokens")
 	duration(f, &o.CheckTimeout, "check-timeout", "how long porcupine may take for one lock or SKU")
 	f.StringVar(&o.Persistence, "persistence", o.Persistence, "of the nodes: none, everysec or always")
 	f.StringVar(&o.StockOn, "stock-on", o.StockOn, "own: the stock has a node that no fault touches; lock: it shares the lock's")
@@ -85,7 +93,17 @@ func duration(f *pflag.FlagSet, d *store.Duration, name, help string) {
 
 // complete settles what only the command line can tell: a value that was not given from
 // one that is given and wrong.
-func complete(f *pflag.FlagSet, o *harness.Options) error {
+func complete(f *pflag.FlagSet, o *harness.Options, schedule string) error {
+	if schedule != "" {
+		if f.Changed("nemesis") {
+			return &flagError{fmt.Errorf("--schedule says which faults there are: --nemesis cannot stand beside it")}
+		}
+		faults, err := harness.ReadSchedule(schedule)
+		if err != nil {
+			return err
+		}
+		o.Nemesis, o.Schedule, o.Explicit = nil, faults, true
+	}
 	for name, d := range map[string]store.Duration{"ttl": o.TTL, "redis-timeout": o.RedisTimeout} {
 		if f.Changed(name) && d <= 0 {
 			return &flagError{fmt.Errorf("--%s must be longer than 0, for example 1s, not %s", name, d)}
@@ -109,13 +127,13 @@ func runTest(ctx context.Context, o harness.Options, s *screen) (harness.Outcome
 	if err != nil {
 		return harness.Outcome{}, err
 	}
-	rt, why, err := topology.Select(ctx, o.Runtime, topology.DockerOptions{Image: o.Image, Reach: topology.Reach(o.Reach)})
+	rt, why, err := harness.Runtime(ctx, o)
 	if err != nil {
 		return harness.Outcome{}, err
 	}
 	s.say("%s × %s on %s, nemesis %s, TTL %s, seed %d", o.Lock, o.Deduct, o.Topology, nemeses(o.Test), o.TTL, o.Seed)
 	s.say("%s", why)
-	out, err := harness.Run(ctx, o, harness.Env{Runtime: rt, Progress: s.progress})
+	out, err := harness.Run(ctx, o, harness.Env{Runtime: rt, Progress: s.progress, Sabotage: sabotaged()})
 	s.clear()
 	if err != nil {
 		if out.Dir != "" {

@@ -12,6 +12,9 @@ import (
 	"picklock/models"
 )
 
+// soak: everything is run, however long it takes.
+const soak = true
+
 // TestSoak repeats what the README claims of single runs over many seeds, with the
 // defaults that a user has, and prints a table: how often each property was violated. It
 // takes some twenty minutes; `make soak` runs it. PICKLOCK_SOAK_SEEDS sets the seeds.
@@ -103,6 +106,34 @@ func TestSoakNodeFaults(t *testing.T) {
 					t.Errorf("vacuous: %v\n%s", r.VacuousWhy, summary(r, ran))
 				}
 			})
+		}
+	}
+}
+
+// TestSoakInterrupted: Ctrl-C at ten random moments on each topology, in both runtimes.
+func TestSoakInterrupted(t *testing.T) {
+	for _, runtime := range []string{"process", "docker"} {
+		for topology := range disturbed() {
+			for _, after := range moments(10) {
+				t.Run(fmt.Sprintf("%s/%s/%s", runtime, topology, after), func(t *testing.T) {
+					t.Parallel()
+					interruptedAt(t, runtime, topology, after)
+				})
+			}
+		}
+	}
+}
+
+// TestSoakStorm: storms of many seeds on each topology, in both runtimes.
+func TestSoakStorm(t *testing.T) {
+	for _, runtime := range []string{"process", "docker"} {
+		for topology := range storms() {
+			for seed := 1; seed <= 10; seed++ {
+				t.Run(fmt.Sprintf("%s/%s/%d", runtime, topology, seed), func(t *testing.T) {
+					t.Parallel()
+					storm(t, runtime, topology, seed)
+				})
+			}
 		}
 	}
 }

@@ -29,10 +29,17 @@ type Config struct {
 
 	Lock   string
 	Deduct string
-	Locks  []string          // names of the lock nodes
-	Stock  string            // name of the stock node
-	Addrs  map[string]string // host:port by node
+	Locks  []string // names of the lock nodes
+	// Sentinels are the names of the Sentinel nodes: the lock's server is then whatever
+	// node they say is primary. Aliases maps the addresses that they tell to nodes.
+	Sentinels []string
+	Aliases   map[string]string
+	Replicas  int
+	Stock     string            // name of the stock node
+	Addrs     map[string]string // host:port by node, as this client reaches it
 
+	Prefix         string // of every key
+	Customer       string // what the names of customers begin with
 	TTL            time.Duration
 	SKUs           int
 	Initial        int64
@@ -49,8 +56,8 @@ type Config struct {
 // SKU names the i-th SKU.
 func SKU(i int) string { return fmt.Sprintf("sku-%d", i) }
 
-// LockName names the lock that guards a SKU.
-func LockName(sku string) string { return "lock:" + sku }
+// LockName names the lock that guards a SKU: it is the lock's key.
+func LockName(prefix, sku string) string { return prefix + "lock:" + sku }
 
 // slot numbers a worker among all workers of the test.
 func (c Config) slot(worker int) int { return c.Client*c.Workers + worker }

@@ -2,7 +2,9 @@ package client
 
 import (
 	"cmp"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"picklock/harness/history"
@@ -23,11 +25,13 @@ type holders struct {
 	mu     sync.Mutex
 	epochs map[[2]int]int // client, worker → highest process of its ids
 	open   map[[2]int]Holding
-	up     map[[2]int]int // client, worker → lives that reported to be ready
+	wait   map[[2]int]Holding // who has invoked an acquire that has not returned
+	told   map[string]string  // orders that were confirmed, with the client's words
+	up     map[[2]int]int     // client, worker → lives that reported to be ready
 }
 
 func newHolders() *holders {
-	return &holders{epochs: map[[2]int]int{}, open: map[[2]int]Holding{}, up: map[[2]int]int{}}
+	return &holders{epochs: map[[2]int]int{}, open: map[[2]int]Holding{}, wait: map[[2]int]Holding{}, told: map[string]string{}, up: map[[2]int]int{}}
 }
 
 // see takes the next event of the record.
@@ -46,16 +50,25 @@ func (h *holders) see(cfg Config, e *history.Event) {
 		if h.open[key].Grant == e.Grant {
 			delete(h.open, key)
 		}
-	case history.ClientDeath, history.ClientDown:
-		for k := range h.open {
-			if k[0] == e.Client {
-				delete(h.open, k)
-			}
+	case history.ClientTold:
+		if order, words, ok := strings.Cut(e.Note, ": "); ok {
+			h.told[order] = words
 		}
+	case history.ClientDeath, history.ClientDown:
+		gone := func(k [2]int, _ Holding) bool { return k[0] == e.Client }
+		maps.DeleteFunc(h.open, gone)
+		maps.DeleteFunc(h.wait, gone)
 	}
 }
 
 func (h *holders) operation(key [2]int, e *history.Event) {
+	if e.Op == history.Acquire && e.Grant == 0 {
+		if e.Type == history.Invoke {
+			h.wait[key] = Holding{Client: e.Client, Worker: e.Worker, Object: e.Object, Grant: e.ID, Since: e.Time}
+		} else {
+			delete(h.wait, key)
+		}
+	}
 	switch {
 	case e.Op == history.Acquire && e.Type == history.OK && e.Belief == "" && e.Grant == 0:
 		h.open[key] = Holding{Client: e.Client, Worker: e.Worker, Object: e.Object, Grant: e.ID, Since: e.Time}
@@ -65,15 +78,23 @@ func (h *holders) operation(key [2]int, e *history.Event) {
 }
 
 // now lists the holdings, the longest first.
-func (h *holders) now() []Holding {
+func (h *holders) now() []Holding { return h.sorted(h.open) }
+
+// waiting lists who waits for a lock, the longest first; Since is when they began.
+func (h *holders) waiting() []Holding { return h.sorted(h.wait) }
+
+func (h *holders) sorted(m map[[2]int]Holding) []Holding {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	var all []Holding
-	for _, o := range h.open {
-		all = append(all, o)
-	}
-	slices.SortFunc(all, func(a, b Holding) int { return cmp.Compare(a.Since, b.Since) })
-	return all
+	return slices.SortedFunc(maps.Values(m), func(a, b Holding) int { return cmp.Compare(a.Since, b.Since) })
+}
+
+// confirmed tells what the client said when it had carried out the order.
+func (h *holders) confirmed(order string) (words string, ok bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	words, ok = h.told[order]
+	return words, ok
 }
 
 // ready is how many lives of the client reported all workers ready.

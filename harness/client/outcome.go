@@ -31,6 +31,9 @@ func classify(e *history.Event, err error) {
 		}
 	}
 	e.Type = history.Info
+	if errors.Is(err, locks.ErrToldNotHeld) {
+		e.Code = history.CodeNotHeld // what the client was told last, not what is true
+	}
 }
 
 // believed is what the history says of a lock's belief.

@@ -37,10 +37,16 @@ type Pool struct {
 	begun     bool
 	closing   *sync.Once
 
-	mu    sync.Mutex
-	died  []string // clients that ended by themselves with an error, in words
-	procs []*proc
-	addrs map[string]string
+	mu       sync.Mutex
+	died     []string // clients that ended by themselves with an error, in words
+	procs    []*proc
+	addrs    map[string]string
+	locks    map[int]string // clients with another lock than the test's
+	orders   int            // given so far
+	stopping bool           // all were told to stop
+	cpu      time.Duration  // processor time of the processes that have ended
+	// route tells where a client reaches a node; nil: at the node's own address.
+	route func(client int, node string) string
 }
 
 // proc is one life of a client.
@@ -63,9 +69,13 @@ func NewPool(cfg Config, executable, run, logs string) *Pool {
 		env:     append(os.Environ(), topology.EnvRun+"="+run, topology.EnvOwner+"="+topology.Owner()),
 		closing: new(sync.Once),
 		holders: newHolders(), spawner: newSpawner(),
-		procs: make([]*proc, cfg.Clients), addrs: cfg.Addrs,
+		procs: make([]*proc, cfg.Clients), addrs: cfg.Addrs, locks: map[int]string{},
 	}
 }
+
+// Through leads every client to every node by another way (the wire), which stays the
+// same when a node moves. It must be called before Start.
+func (p *Pool) Through(route func(client int, node string) string) { p.route = route }
 
 // Watch takes an event of the record; give it to the collector.
 func (p *Pool) Watch(e *history.Event) { p.holders.see(p.cfg, e) }
@@ -104,8 +114,18 @@ func (p *Pool) spawn(i, life int) error {
 	cfg.Client, cfg.Life, cfg.Epochs = i, life, p.holders.next(i, cfg.Workers)
 	p.mu.Lock()
 	cfg.Addrs = p.addrs
-	line, err := json.Marshal(cfg)
+	if lock := p.locks[i]; lock != "" {
+		cfg.Lock = lock
+	}
 	p.mu.Unlock()
+	if p.route != nil {
+		led := make(map[string]string, len(cfg.Addrs))
+		for node := range cfg.Addrs {
+			led[node] = p.route(i, node)
+		}
+		cfg.Addrs = led
+	}
+	line, err := json.Marshal(cfg)
 	if err != nil {
 		return err
 	}
@@ -140,6 +160,7 @@ func (p *Pool) reap(i int, c *proc) {
 	p.mu.Lock()
 	c.err = err
 	ordered := c.killed
+	p.cpu += c.cmd.ProcessState.UserTime() + c.cmd.ProcessState.SystemTime()
 	p.mu.Unlock()
 	if !ordered {
 		e := history.Event{Time: at, Type: history.ClientDown, Client: i, Process: -1, Worker: -1}
@@ -197,6 +218,9 @@ func (p *Pool) Moved(node, addr string) {
 	next[node] = addr
 	p.addrs = next
 	p.mu.Unlock()
+	if p.route != nil {
+		return // the way asks for the node's address itself
+	}
 	for i := range p.procs {
 		_ = p.tell(i, "addr "+node+" "+addr+"\n") // a dead client is told at its restart
 	}
@@ -208,6 +232,14 @@ func (p *Pool) Holders() ([]Holding, error) {
 		return nil, err
 	}
 	return p.holders.now(), nil
+}
+
+// Waiters drains the record and tells who waits for a lock now, the longest first.
+func (p *Pool) Waiters() ([]Holding, error) {
+	if err := p.collector.Poll(); err != nil {
+		return nil, err
+	}
+	return p.holders.waiting(), nil
 }
 
 // Pause stops client i with SIGSTOP, and returns when all its threads are stopped, with
@@ -288,14 +320,29 @@ func (p *Pool) Restart(ctx context.Context, i int) (proof string, err error) {
 	return fmt.Sprintf("client %d works again as process %d", i, p.at(i).cmd.Process.Pid), nil
 }
 
-// Stop tells all clients to finish what they are doing, and kills those that do not end
-// within patience, which is put on record and returned as their number.
-func (p *Pool) Stop(ctx context.Context, patience time.Duration) (killed int, err error) {
+// TellStop tells all clients to finish what they are doing, and does not wait.
+func (p *Pool) TellStop() {
+	p.mu.Lock()
+	p.stopping = true
+	p.mu.Unlock()
 	for i := range p.procs {
 		if p.alive(i) {
 			_ = p.tell(i, "stop\n") // one that just ended needs no telling
 		}
 	}
+}
+
+// CPU is the processor time that all client processes took which have ended.
+func (p *Pool) CPU() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.cpu
+}
+
+// Stop tells all clients to finish what they are doing, and kills those that do not end
+// within patience, which is put on record and returned as their number.
+func (p *Pool) Stop(ctx context.Context, patience time.Duration) (killed int, err error) {
+	p.TellStop()
 	deadline := time.NewTimer(patience)
 	defer deadline.Stop()
 	for i := range p.procs {

@@ -83,7 +83,7 @@ func start(t testing.TB, change func(*client.Config)) *bench {
 	for i := range skus {
 		skus[i] = client.SKU(i)
 	}
-	if err := deduct.Prepare(ctx, b.stock, deduct.String, skus, cfg.Initial); err != nil {
+	if err := deduct.Keys("").Prepare(ctx, b.stock, deduct.String, skus, cfg.Initial); err != nil {
 		t.Fatal(err)
 	}
 	w, err := history.Create(b.path)
@@ -115,7 +115,7 @@ func (b *bench) sales(n int64) {
 		if err := b.collector.Poll(); err != nil {
 			b.t.Fatal(err)
 		}
-		got, err := b.stock.LLen(context.Background(), deduct.Ledger).Result()
+		got, err := b.stock.LLen(context.Background(), deduct.Keys("").Ledger()).Result()
 		if err != nil {
 			b.t.Fatal(err)
 		}
@@ -240,7 +240,7 @@ func TestKillWhileHolding(t *testing.T) {
 	if _, err := b.pool.Restart(ctx, victim.Client); err != nil {
 		t.Fatal(err)
 	}
-	before, err := b.stock.LLen(ctx, deduct.Ledger).Result()
+	before, err := b.stock.LLen(ctx, deduct.Keys("").Ledger()).Result()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -318,7 +318,7 @@ func throughput(b *testing.B, unrecorded bool) float64 {
 	})
 	defer x.pool.Close()
 	x.sales(200)
-	before, err := x.stock.LLen(b.Context(), deduct.Ledger).Result()
+	before, err := x.stock.LLen(b.Context(), deduct.Keys("").Ledger()).Result()
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -330,7 +330,7 @@ func throughput(b *testing.B, unrecorded bool) float64 {
 		<-time.After(20 * time.Millisecond) // as the harness does
 	}
 	took := time.Since(began)
-	after, err := x.stock.LLen(b.Context(), deduct.Ledger).Result()
+	after, err := x.stock.LLen(b.Context(), deduct.Keys("").Ledger()).Result()
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -20,6 +20,8 @@ type recorder struct {
 	renewer thread // the renewals that its lock makes on its own, beside it
 	from    int64  // start of the last attempt of the acquire under way
 	tries   int64
+	freed   int64 // start of the last command that freed, of the release under way
+	closed  bool
 	broken  error // the journal could not be written: the worker must end
 }
 
@@ -79,6 +81,19 @@ func (r *recorder) up() {
 	r.append(history.Event{Time: history.Now(), Type: history.ClientUp, Process: r.cfg.processID(r.worker, r.self.epoch)})
 }
 
+// told confirms an order of the harness.
+func (r *recorder) told(serial, what string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return // the worker has ended, and the process is about to
+	}
+	r.append(history.Event{
+		Time: history.Now(), Type: history.ClientTold, Process: r.cfg.processID(r.worker, r.self.epoch),
+		Note: "order " + serial + ": " + what,
+	})
+}
+
 // invoke records the start of an operation and returns its completion's frame.
 func (r *recorder) invoke(op history.Op, object string, grant int64) history.Event {
 	r.mu.Lock()
@@ -92,8 +107,11 @@ func (r *recorder) invoke(op history.Op, object string, grant int64) history.Eve
 	e := history.Event{
 		Type: history.Invoke, Op: op, ID: process*opsPerProcess + t.count, Process: process, Object: object, Grant: grant,
 	}
-	if op == history.Acquire {
+	switch op {
+	case history.Acquire:
 		r.from, r.tries = 0, 0
+	case history.Release:
+		r.freed = 0
 	}
 	e.Time = r.now()
 	r.append(e)
@@ -107,8 +125,11 @@ func (r *recorder) complete(e history.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e.Time = at
-	if e.Op == history.Acquire {
+	switch e.Op {
+	case history.Acquire:
 		e.From, e.Attempts = r.from, r.tries
+	case history.Release:
+		e.From = r.freed
 	}
 	r.append(e)
 	if e.Type == history.Info {
@@ -131,7 +152,14 @@ func (r *recorder) attempt() {
 	r.tries++
 }
 
+// release is the lock's trace of the command that frees, where it is not the release's
+// only one.
+func (r *recorder) release() { r.freed = r.now() }
+
 func (r *recorder) close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
 	return r.journal.Close()
 }
 

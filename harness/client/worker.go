@@ -20,6 +20,8 @@ type worker struct {
 	lockOf func(sku string, trace locks.Trace) locks.Lock
 	saleOf func(sku string) deduct.Deduction
 	shops  map[string]*shop
+	hang   *hang
+	at     string    // the SKU that is being sold
 	next   time.Time // earliest start of the next sale, where the rate is bounded
 }
 
@@ -37,9 +39,10 @@ func (w *worker) shop(sku string) *shop {
 	if s := w.shops[sku]; s != nil {
 		return s
 	}
-	s := &shop{sku: sku, name: LockName(sku), sale: w.saleOf(sku)}
+	s := &shop{sku: sku, name: LockName(w.cfg.Prefix, sku), sale: w.saleOf(sku)}
 	s.lock = w.lockOf(sku, locks.Trace{
 		Attempt: w.rec.attempt,
+		Release: w.rec.release,
 		Extend:  w.rec.renewal(s.name, func() int64 { return s.holder }),
 	})
 	w.shops[sku] = s
@@ -139,11 +142,13 @@ func (w *worker) section(s *shop, grant int64) (ctx context.Context, leave func(
 }
 
 func (w *worker) deduct(ctx context.Context, s *shop, grant int64) {
+	w.at = s.sku
 	e := w.rec.invoke(history.Deduct, s.sku, grant)
 	r, err := s.sale.Deduct(ctx, deduct.Request{ID: e.ID, Fence: s.fence, Think: w.think})
 	classify(&e, err)
+	e.Attempts = int64(r.Tries)
 	if err == nil {
-		e.Basis, e.Left, e.Sold, e.Attempts = r.Basis, r.Left, r.Sold, int64(r.Tries)
+		e.Basis, e.Left, e.Sold = r.Basis, r.Left, r.Sold
 	}
 	w.rec.complete(e)
 }
@@ -165,7 +170,9 @@ func (w *worker) release(s *shop, grant int64) {
 
 // think spends the time of the business inside the section, 20% more or less.
 func (w *worker) think(ctx context.Context) error {
-	return sleep(ctx, w.jitter(w.cfg.Think))
+	err := sleep(ctx, w.jitter(w.cfg.Think))
+	w.hang.stay("selling " + w.at)
+	return err
 }
 
 // pace waits until the next sale may begin.

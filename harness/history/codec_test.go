@@ -33,7 +33,8 @@ func anyEvent(t *rapid.T) history.Event {
 		From: rapid.Int64Min(0).Draw(t, "from"), Validity: rapid.Int64Min(0).Draw(t, "validity"),
 		Attempts: rapid.Int64Min(0).Draw(t, "attempts"), Belief: rapid.String().Draw(t, "belief"),
 		Count: anyPtr(t, "count"), Basis: anyPtr(t, "basis"), Left: anyPtr(t, "left"), Sold: rapid.Bool().Draw(t, "sold"),
-		Code: rapid.String().Draw(t, "code"), Error: rapid.String().Draw(t, "error"), Note: rapid.String().Draw(t, "note"),
+		Code: rapid.String().Draw(t, "code"), Error: rapid.String().Draw(t, "error"),
+		Node: rapid.String().Draw(t, "node"), Note: rapid.String().Draw(t, "note"),
 	}
 }
 
@@ -62,10 +63,14 @@ func TestRareEventsSurviveTheTrip(t *testing.T) {
 		{Time: 1, Type: history.Begin, Note: "a \"quoted\" note"},
 		{Time: 2, Type: history.FaultStart, Fault: &history.Fault{N: 1, Kind: "pause-client", Target: "client 3", Client: 3, Start: 2, Landed: true, Proof: "T <stopped>"}},
 		{Time: 3, Type: history.FaultEnd, Fault: &history.Fault{N: 1, Kind: "kill-node", Client: -1, Node: "lock", Start: 2, End: 3, Error: "ü"}},
+		{Time: 3, Type: history.FaultStart, Fault: &history.Fault{N: 2, Kind: "clock-node", Target: "node lock", Client: -1, Node: "lock", Start: 3, Landed: true, Stays: true}},
 		{Time: 4, Type: history.LedgerEntry, Object: "sku-0", Ledger: &history.Ledger{Seq: 0, Op: 17000005, Basis: ptr(0), Found: -1, Left: -2, Fence: 9}},
 		{Time: 5, Type: history.LedgerEntry, Object: "sku-0", Ledger: &history.Ledger{Seq: 1, Op: 17000006}},
 		{Time: 6, Type: history.StockLevel, Object: "sku-0", Stock: &history.Stock{Final: true, Level: 12}},
 		{Time: 7, Type: history.ClientDeath, Client: 4, Worker: -1, Process: -1},
+		{Time: 8, Type: history.ClientTold, Client: 2, Worker: 3, Process: 23, Note: "worker 3 hangs"},
+		{Time: 9, Type: history.NodeRole, Node: "lock-2", Note: history.Primary},
+		{Time: 10, Type: history.NodeRole, Node: "ü \"2\"", Note: "replica of lock-1"},
 	} {
 		line := want.AppendJSON(nil)
 		got, err := history.ParseEvent(line)
@@ -95,6 +100,8 @@ func TestParserRefuses(t *testing.T) {
 		"an open string":       `{"t":1,"type":"ok`,
 		"a bare control":       "{\"t\":1,\"type\":\"o\nk\"}",
 		"half a ledger":        `{"t":1,"type":"ledger","ledger":{"seq":}}`,
+		"a node twice":         `{"t":1,"type":"node-role","node":"a","node":"b"}`,
+		"a node's number":      `{"t":1,"type":"node-role","node":1}`,
 		"an unknown in nested": `{"t":1,"type":"stock","stock":{"lvl":1}}`,
 	} {
 		if e, err := history.ParseEvent([]byte(line)); err == nil {
@@ -106,7 +113,9 @@ func TestParserRefuses(t *testing.T) {
 func FuzzParseEvent(f *testing.F) {
 	f.Add([]byte(`{"t":2104000000,"type":"ok","op":"acquire","id":3000001,"p":3,"c":1,"w":1,"obj":"lock:sku-0","validity":1000000000}`))
 	f.Add([]byte(`{"t":1,"type":"ledger","obj":"s","ledger":{"seq":0,"op":1,"basis":2,"found":3,"left":4}}`))
-	f.Add([]byte(`{"t":1,"type":"fault-end","fault":{"n":1,"kind":"k","target":"t","client":0,"start":1,"landed":true}}`))
+	f.Add([]byte(`{"t":1,"type":"fault-end","fault":{"n":1,"kind":"k","target":"t","client":0,"start":1,"landed":true,"stays":true}}`))
+	f.Add([]byte(`{"t":1,"type":"node-role","node":"lock-2","note":"replica of lock-1"}`))
+	f.Add([]byte(`{"t":1,"type":"client-told","p":1,"c":2,"w":3,"note":"hangs"}`))
 	f.Fuzz(func(t *testing.T, line []byte) {
 		e, err := history.ParseEvent(line)
 		if err != nil {

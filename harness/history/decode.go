@@ -102,6 +102,8 @@ func (p *parser) field(e *Event, key []byte) (n int, err error) {
 		return 23, p.nested(e.Stock)
 	case "note":
 		return 24, p.text(&e.Note)
+	case "node":
+		return 25, p.text(&e.Node)
 	}
 	return 0, fmt.Errorf("%w: unknown field %q", errShape, key)
 }

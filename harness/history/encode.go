@@ -16,7 +16,7 @@ func (e *Event) AppendJSON(b []byte) []byte {
 	b = append(b, e.Type...)
 	b = append(b, '"')
 	switch e.Type {
-	case Invoke, OK, Fail, Info, Lost, ClientUp, ClientDown, ClientDeath:
+	case Invoke, OK, Fail, Info, Lost, ClientUp, ClientDown, ClientDeath, ClientTold:
 		b = appendString(b, "op", string(e.Op))
 		b = appendInt(b, "id", e.ID)
 		b = append(b, `,"p":`...)
@@ -63,6 +63,7 @@ func (e *Event) AppendJSON(b []byte) []byte {
 		b = append(b, `,"stock":`...)
 		b = appendMarshal(b, e.Stock)
 	}
+	b = appendString(b, "node", e.Node)
 	b = appendString(b, "note", e.Note)
 	return append(b, '}')
 }

@@ -29,6 +29,8 @@ const (
 	ClientUp    Type = "client-up"    // a client process began to work
 	ClientDown  Type = "client-down"  // a client process ended as it was told to
 	ClientDeath Type = "client-death" // proven death: nothing of the client ran after Time
+	ClientTold  Type = "client-told"  // a client confirms an order of the nemesis (Note): its clock was moved, a worker hangs
+	NodeRole    Type = "node-role"    // Node was observed in a role that differs from the one before (Note: "primary", "replica of lock-1", "down")
 	FaultStart  Type = "fault-start"  // a fault was injected (Fault)
 	FaultEnd    Type = "fault-end"    // the same fault was recovered (Fault)
 	LedgerEntry Type = "ledger"       // one write to the stock, in the stock node's order (Ledger)
@@ -93,13 +95,14 @@ type Event struct {
 	Left  *int64 // the level that the client's reply or arithmetic says is left; nil: nothing was written
 	Sold  bool   // the client may report the unit as sold
 
-	Code  string // of Fail: one of the codes
+	Code  string // of Fail: one of the codes. Of Info of a release: CodeNotHeld, if that was the last answer, to a try after one that had none
 	Error string // of Fail and Info: the error in words
 
 	Fault  *Fault  // fault-start, fault-end
 	Ledger *Ledger // ledger
 	Stock  *Stock  // stock
-	Note   string  // begin, end, client-*: what else there is to say
+	Node   string  // node-role: the node
+	Note   string  // begin, end, client-*, node-role: what else there is to say
 }
 
 // Fault is one injected fault as the history tells it.
@@ -109,9 +112,11 @@ type Fault struct {
 	Target string `json:"target"` // e.g. "client 3" or "node lock"
 	Client int    `json:"client"` // the client hit, or -1
 	Node   string `json:"node,omitempty"`
-	Start  int64  `json:"start"`         // ns: the injection began to work
-	End    int64  `json:"end,omitempty"` // ns: recovered for certain; 0: not known
-	Landed bool   `json:"landed"`        // the effect was observed
+	Start  int64  `json:"start"`           // ns: the injection began to work
+	End    int64  `json:"end,omitempty"`   // ns: recovered for certain; 0: not known
+	Landed bool   `json:"landed"`          // the effect was observed
+	Seen   int64  `json:"seen,omitempty"`  // ns: when it was observed; 0: not said
+	Stays  bool   `json:"stays,omitempty"` // it is undone only after the load: what follows its landing is judged as the quiet tail
 	Proof  string `json:"proof,omitempty"`
 	Healed string `json:"healed,omitempty"` // proof of recovery
 	Error  string `json:"error,omitempty"`  // why it did not land or recover

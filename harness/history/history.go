@@ -62,6 +62,16 @@ type Loss struct {
 	Time  int64
 }
 
+// Role is what a node was seen to be from Time on, until its next role.
+type Role struct {
+	Node string
+	Time int64
+	Role string // "primary", "replica of lock-1", "down"
+}
+
+// Primary is the role of a node that takes writes and has its copies made from it.
+const Primary = "primary"
+
 // LedgerLine is a ledger entry with its SKU.
 type LedgerLine struct {
 	Object string
@@ -84,7 +94,8 @@ type History struct {
 	Operations []Operation // by Invoke
 	Deaths     []Death     // by Time
 	Losses     []Loss      // by Time
-	Faults     []Fault     // by Start
+	Faults     []Fault     // by Start; they may overlap
+	Roles      []Role      // by Time: each change of each node's role
 	Ledger     []LedgerLine
 	Stock      map[string]Levels
 }
@@ -96,7 +107,8 @@ func (h *History) Seconds(t int64) float64 {
 
 // Assemble pairs events to a History. The events may come in any order; they are sorted
 // by time in place. An error means that they contradict each other: a completion
-// without an invocation, two of either, or a fault that ends without a start.
+// without an invocation, two of either, a fault that ends without a start, or a role of
+// no node.
 func Assemble(events []Event) (*History, error) {
 	slices.SortStableFunc(events, func(a, b Event) int { return cmp.Compare(a.Time, b.Time) })
 	h := &History{Stock: map[string]Levels{}}
@@ -170,7 +182,12 @@ func Assemble(events []Event) (*History, error) {
 				l.Initial = &level
 			}
 			h.Stock[e.Object] = l
-		case ClientUp, ClientDown:
+		case NodeRole:
+			if e.Node == "" {
+				return nil, fmt.Errorf("a role %q is of no node", e.Note)
+			}
+			h.Roles = append(h.Roles, Role{Node: e.Node, Time: e.Time, Role: e.Note})
+		case ClientUp, ClientDown, ClientTold:
 		default:
 			return nil, fmt.Errorf("unknown event type %q", e.Type)
 		}

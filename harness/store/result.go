@@ -7,7 +7,6 @@
 package store
 
 import (
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -20,18 +19,17 @@ type Duration time.Duration
 // String gives Go's notation.
 func (d Duration) String() string { return time.Duration(d).String() }
 
-// MarshalJSON writes Go's notation.
-func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(d.String()) }
+// MarshalText writes Go's notation.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// UnmarshalJSON reads Go's notation.
-func (d *Duration) UnmarshalJSON(b []byte) error {
-	var s string
-	if err := json.Unmarshal(b, &s); err != nil {
-		return fmt.Errorf("a duration must be a string like \"1.5s\": %w", err)
+// UnmarshalText reads Go's notation.
+func (d *Duration) UnmarshalText(b []byte) error {
+	v, err := time.ParseDuration(string(b))
+	if err != nil {
+		return fmt.Errorf("a duration must be written like \"1.5s\", not %q", b)
 	}
-	v, err := time.ParseDuration(s)
 	*d = Duration(v)
-	return err
+	return nil
 }
 
 // Test is test.json: everything that is needed to repeat and to judge a test.
@@ -60,23 +58,47 @@ type Test struct {
 	Grace          Duration `json:"grace"` // liveness: allowed beyond the TTL
 	MinSales       int      `json:"min_sales"`
 	MinContention  int      `json:"min_contention"`
+	Customer       string   `json:"customer"` // what the names of customers begin with; some locks use these as tokens
 	Persistence    string   `json:"persistence"`
-	StockOn        string   `json:"stock_on"` // "own" or "lock"
-	Runtime        string   `json:"runtime"`  // what was used: "docker" or "process"
+	StockOn        string   `json:"stock_on"`           // "own" or "lock"
+	Replicas       int      `json:"replicas,omitempty"` // failover: of the primary
+	Nodes          int      `json:"nodes,omitempty"`    // redlock: independent primaries
+	Server         string   `json:"server,omitempty"`   // "redis:7.0"; empty: what the runtime has
+	Config         []string `json:"config,omitempty"`   // of the lock nodes, as in redis.conf: "min-replicas-to-write 1"
+	Addrs          []string `json:"addrs,omitempty"`    // own servers of the user instead of started ones; without passwords
+	Prefix         string   `json:"prefix,omitempty"`   // of every key that the test uses
+	Runtime        string   `json:"runtime"`            // what was used: "docker" or "process"
 	Reach          string   `json:"reach"`
 	Image          string   `json:"image,omitempty"`
 	CheckTimeout   Duration `json:"check_timeout"` // porcupine, per partition
 
-	Schedule []Planned         `json:"schedule"`        // the faults that the seed drew
-	About    map[string]string `json:"about,omitempty"` // versions, image digest, host
+	Schedule []Planned `json:"schedule"`           // the faults: drawn from the seed, or as given
+	Explicit bool      `json:"explicit,omitempty"` // the schedule was given
+
+	About    map[string]string `json:"about,omitempty"`    // versions, image digest, host
+	Observed *Observed         `json:"observed,omitempty"` // what the harness counted beside the history
 }
 
-// Planned is one fault of the schedule, as drawn from the seed before the load began.
+// Observed is what the harness counted beside the history, for the measures.
+type Observed struct {
+	Commands       int64   `json:"commands"`        // that the lock nodes processed during the load
+	MaxConnections int     `json:"max_connections"` // to one node at once, as sampled
+	ClientCPUS     float64 `json:"client_cpu_s"`    // processor time of all client processes
+}
+
+// Planned is one fault of the schedule. The fields mean what they mean in nemesis.Planned.
 type Planned struct {
-	Kind string   `json:"kind"`
-	At   Duration `json:"at"`   // after the load began
-	For  Duration `json:"for"`  // how long it lasts; 0: momentary
-	Pick uint64   `json:"pick"` // draws the target among the candidates
+	Kind      string            `json:"kind" yaml:"kind"`
+	At        Duration          `json:"at,omitzero" yaml:"at,omitempty"`   // after the load began
+	For       Duration          `json:"for,omitzero" yaml:"for,omitempty"` // how long it lasts; 0: momentary
+	Target    string            `json:"target,omitempty" yaml:"target,omitempty"`
+	On        string            `json:"on,omitempty" yaml:"on,omitempty"`
+	Nth       int               `json:"nth,omitempty" yaml:"nth,omitempty"`
+	After     int               `json:"after,omitempty" yaml:"after,omitempty"`
+	Recovered bool              `json:"recovered,omitempty" yaml:"recovered,omitempty"`
+	Until     int               `json:"until,omitempty" yaml:"until,omitempty"`
+	With      map[string]string `json:"with,omitempty" yaml:"with,omitempty"`
+	Pick      uint64            `json:"pick,omitempty" yaml:"pick,omitempty"` // draws the target among the candidates
 }
 
 // Fault is one fault in results.json. Times are seconds since the load began.

@@ -19,11 +19,15 @@ const (
 	ReportFile  = "report.html"
 	JUnitFile   = "junit.xml"
 	LogFile     = "harness.log"
+	Schedule    = "schedule.yaml"
 	NodeLogs    = "nodes"
 	ClientLogs  = "clients"
 	Journals    = "journal"
 	latest      = "latest"
 )
+
+// sameMoment bounds how many tests of one name may start in the same millisecond.
+const sameMoment = 1000
 
 // ErrNotATest: the folder is not one of a stored test.
 var ErrNotATest = errors.New("not the folder of a stored test")
@@ -34,18 +38,36 @@ type Dir string
 // Create makes the folder of a test that starts now: root/<test name>/<start time>, and
 // points root/latest to it.
 func Create(root string, t *Test) (Dir, error) {
-	stamp := t.Started.UTC().Format("20060102T150405.000Z")
-	path := filepath.Join(root, t.Name, stamp)
+	if err := os.MkdirAll(filepath.Join(root, t.Name), 0o755); err != nil {
+		return "", fmt.Errorf("the store %s cannot be written: %w", root, err)
+	}
+	stamp, err := claim(filepath.Join(root, t.Name), t)
+	if err != nil {
+		return "", fmt.Errorf("the store %s cannot be written: %w", root, err)
+	}
+	d := Dir(filepath.Join(root, t.Name, stamp))
 	for _, sub := range []string{NodeLogs, ClientLogs, Journals} {
-		if err := os.MkdirAll(filepath.Join(path, sub), 0o755); err != nil {
+		if err := os.MkdirAll(d.Path(sub), 0o755); err != nil {
 			return "", fmt.Errorf("the store %s cannot be written: %w", root, err)
 		}
 	}
-	d := Dir(path)
 	if err := d.write(TestFile, t); err != nil {
 		return "", fmt.Errorf("the store %s cannot be written: %w", root, err)
 	}
 	return d, point(root, filepath.Join(t.Name, stamp), t.Run)
+}
+
+// claim makes the folder that is named after the test's start. Tests of one name that
+// start in the same millisecond, side by side, are counted as starting one after the other.
+func claim(in string, t *Test) (stamp string, err error) {
+	for range sameMoment {
+		stamp = t.Started.UTC().Format("20060102T150405.000Z")
+		if err = os.Mkdir(filepath.Join(in, stamp), 0o755); !errors.Is(err, fs.ErrExist) {
+			return stamp, err
+		}
+		t.Started = t.Started.Add(time.Millisecond)
+	}
+	return "", err
 }
 
 // point makes root/latest a link to target; a link is swapped in, so that two tests

@@ -62,9 +62,16 @@ func place(t *testing.T) (run, tmp, logs string) {
 
 func start(t *testing.T, k kind, nodes ...topology.NodeSpec) *bench {
 	t.Helper()
+	return startPlan(t, k, topology.Plan{Nodes: nodes})
+}
+
+// startPlan starts a plan, in a run and a place of its own.
+func startPlan(t *testing.T, k kind, p topology.Plan) *bench {
+	t.Helper()
 	b := &bench{kind: k}
 	b.run, b.tmp, b.logs = place(t)
-	c, err := k.make(t).Start(t.Context(), topology.Plan{Run: b.run, Dir: b.logs, Nodes: nodes, Report: func(s string) { t.Log(s) }})
+	p.Run, p.Dir, p.Report = b.run, b.logs, func(s string) { t.Log(s) }
+	c, err := k.make(t).Start(t.Context(), p)
 	wantNoErr(t, "start", err)
 	b.Cluster = c
 	t.Cleanup(func() {

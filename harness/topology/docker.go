@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/google/uuid"
+	dockernet "github.com/moby/moby/api/types/network"
 	"github.com/moby/moby/client"
 	"github.com/testcontainers/testcontainers-go"
 	"github.com/testcontainers/testcontainers-go/network"
@@ -61,7 +64,7 @@ func (r *Docker) Start(ctx context.Context, p Plan) (Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	image, err := docker.Ensure(ctx, docker.Options{Image: r.opts.Image, Report: p.Report})
+	image, err := r.image(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -69,12 +72,29 @@ func (r *Docker) Start(ctx context.Context, p Plan) (Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := newDockerCluster(engine, p)
+	c := newDockerCluster(engine, p, image)
 	if err := c.start(ctx, p, image, r.opts.Reach); err != nil {
 		// The caller's error comes first: it is why the rest happened.
 		return nil, errors.Join(err, c.Close(ctx))
 	}
 	return c, nil
+}
+
+// image makes sure of the image with the server that the plan asks for. One of the
+// caller's own has the server that it has: what answers is compared with the plan later.
+func (r *Docker) image(ctx context.Context, p Plan) (string, error) {
+	want := p.Server
+	if _, err := parseServer(want); err != nil {
+		return "", err
+	}
+	if r.opts.Image != "" {
+		want = ""
+	}
+	image, err := docker.EnsureFor(ctx, docker.Options{Image: r.opts.Image, Report: p.Report}, want)
+	if errors.Is(err, docker.ErrNoServer) {
+		err = fmt.Errorf("%w: %w", ErrServer, err)
+	}
+	return image, err
 }
 
 // dockerCluster is a started topology of containers.
@@ -90,7 +110,7 @@ type dockerCluster struct {
 
 var _ Cluster = (*dockerCluster)(nil)
 
-func newDockerCluster(engine *client.Client, p Plan) *dockerCluster {
+func newDockerCluster(engine *client.Client, p Plan, image string) *dockerCluster {
 	life, end := context.WithCancel(context.Background())
 	c := &dockerCluster{
 		engine: engine, end: end, about: map[string]string{}, shut: newTurn(life),
@@ -98,7 +118,8 @@ func newDockerCluster(engine *client.Client, p Plan) *dockerCluster {
 	}
 	for _, spec := range p.Nodes {
 		c.nodes = append(c.nodes, &dockerNode{
-			spec: spec, engine: engine, turn: newTurn(life), log: p.Log.With("node", spec.Name),
+			spec: spec, run: p.Run, image: image, labels: c.labels, cuts: map[rule]bool{},
+			engine: engine, ready: p.ready(spec), turn: newTurn(life), log: p.Log.With("node", spec.Name),
 			logPath: filepath.Join(p.Dir, spec.Name+".log"),
 		})
 	}
@@ -110,46 +131,90 @@ func (c *dockerCluster) start(ctx context.Context, p Plan, image string, reach R
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	// What is being made is made to the end, whatever becomes of ctx: a request that is
-	// cut off may still make a container, and after Close has looked.
-	making, cancel := toEnd(ctx)
-	defer cancel()
-	net, err := network.New(making, network.WithLabels(c.labels))
-	if err != nil {
-		return fmt.Errorf("make a network: %w", err)
-	}
-	remote := remoteHost(c.engine.DaemonHost()) != ""
-	err = each(c.nodes, func(n *dockerNode) error {
-		return n.create(making, image, net.Name, remote, c.labels, docker.TestcontainersLog(p.Log))
-	})
-	if err != nil {
-		return err
-	}
-	if reach == ReachAuto {
-		reach = ReachPublished
-		if !remote && c.nodes[0].containerAnswers(ctx) {
-			reach = ReachContainer
-		}
-	}
-	if err := each(c.nodes, func(n *dockerNode) error { return n.first(ctx, reach) }); err != nil {
-		return err
-	}
-	return c.describe(ctx, image, reach)
-}
-
-// describe fills in what About says.
-func (c *dockerCluster) describe(ctx context.Context, image string, reach Reach) error {
-	v, err := c.engine.ServerVersion(ctx, client.ServerVersionOptions{})
-	if err != nil {
-		return fmt.Errorf("ask docker for its version: %w", err)
-	}
 	img, err := c.engine.ImageInspect(ctx, image)
 	if err != nil {
 		return fmt.Errorf("look at image %s: %w", image, err)
 	}
+	entrypoint := slices.Clone(underCuts)
+	if img.Config != nil {
+		entrypoint = append(entrypoint, img.Config.Entrypoint...)
+	}
+	// What is being made is made to the end, whatever becomes of ctx: a request that is
+	// cut off may still make a container, and after Close has looked.
+	making, cancel := toEnd(ctx)
+	defer cancel()
+	sites, err := c.place(making)
+	if err != nil {
+		return err
+	}
+	remote := remoteHost(c.engine.DaemonHost()) != ""
+	err = each(c.nodes, func(n *dockerNode) error {
+		return n.create(making, configOf(p, n.spec, sites), entrypoint, remote, docker.TestcontainersLog(p.Log))
+	})
+	if err != nil {
+		return err
+	}
+	found := foundOnce(reach, remote)
+	if err := inOrder(ctx, p, c.nodes, func(n *dockerNode) error { return n.first(ctx, found) }); err != nil {
+		return err
+	}
+	return c.describe(ctx, p, image, img)
+}
+
+// place makes the network and gives each node its address on it.
+func (c *dockerCluster) place(ctx context.Context) (map[string]site, error) {
+	name := "picklock-" + c.labels[labelCluster]
+	subnet, err := makeNetwork(ctx, c.engine, name, c.labels)
+	if err != nil {
+		return nil, err
+	}
+	sites := map[string]site{}
+	for i, n := range c.nodes {
+		at, err := hostAddr(subnet, i)
+		if err != nil {
+			return nil, err
+		}
+		n.net, n.inside = name, at
+		sites[n.Name()] = site{bind: "0.0.0.0", ip: at.String(), port: serverPort, dir: dataDir}
+	}
+	return sites, nil
+}
+
+// foundOnce says how the containers are reached from here. Where that is to be found out,
+// the first container that runs shows it for all.
+func foundOnce(reach Reach, remote bool) func(context.Context, *dockerNode) Reach {
+	var once sync.Once
+	return func(ctx context.Context, n *dockerNode) Reach {
+		once.Do(func() {
+			if reach != ReachAuto {
+				return
+			}
+			reach = ReachPublished
+			if !remote && n.containerAnswers(ctx) {
+				reach = ReachContainer
+			}
+		})
+		return reach
+	}
+}
+
+// describe compares what runs with the plan and fills in what About says.
+func (c *dockerCluster) describe(ctx context.Context, p Plan, image string, img client.ImageInspectResult) error {
+	first := c.nodes[0]
+	want, err := parseServer(p.Server)
+	if err == nil {
+		err = want.check(first.is, "image "+image)
+	}
+	if err != nil {
+		return err
+	}
+	v, err := c.engine.ServerVersion(ctx, client.ServerVersionOptions{})
+	if err != nil {
+		return fmt.Errorf("ask docker for its version: %w", err)
+	}
 	c.about = map[string]string{
 		"runtime": "docker", "docker": v.Version, "docker_api": c.engine.ClientVersion(),
-		"image": image, "image_id": img.ID, "reach": string(reach), "redis": c.nodes[0].version,
+		"image": image, "image_id": img.ID, "reach": string(first.reach), first.is.name: first.is.version,
 	}
 	if len(img.RepoDigests) > 0 { // only what came from a registry has one
 		c.about["image_digest"] = strings.Join(img.RepoDigests, " ")
@@ -202,18 +267,33 @@ func (r *Docker) Sweep(ctx context.Context) (int, error) {
 		return !OwnerAlive(labels[LabelOwner])
 	})
 	killed, err2 := sweepProcesses(ctx)
-	return removed + killed, errors.Join(err, err2)
+	rules, err3 := sweepRules(ctx) // of dead harnesses of the other runtime
+	return removed + killed + rules, errors.Join(err, err2, err3)
 }
 
+// dataDir is a node's data directory, as the server in the container sees it: a volume.
+const dataDir = "/data"
+
 // testcontainersOptions are the same for every node.
-func testcontainersOptions(image, net string, n *dockerNode, labels map[string]string) []testcontainers.ContainerCustomizer {
-	labels = maps.Clone(labels)
+func testcontainersOptions(config string, entrypoint []string, n *dockerNode) []testcontainers.ContainerCustomizer {
+	labels := maps.Clone(n.labels)
 	labels[LabelNode] = n.Name()
-	cmd := append([]string{"redis-server"}, serverArgs(n.spec, "0.0.0.0", serverPort)...)
+	cmd := []string{"redis-server", dataDir + "/" + configName}
+	if n.spec.Kind == SentinelNode {
+		cmd = append(cmd, "--sentinel")
+	}
 	return []testcontainers.ContainerCustomizer{
+		testcontainers.WithEntrypoint(entrypoint...),
 		testcontainers.WithCmd(cmd...),
 		testcontainers.WithLabels(labels),
-		network.WithNetworkName([]string{n.Name()}, net),
+		testcontainers.WithFiles(testcontainers.ContainerFile{
+			Reader: strings.NewReader(config), ContainerFilePath: dataDir + "/" + configName, FileMode: 0o666,
+		}),
+		network.WithNetworkName([]string{n.Name()}, n.net),
+		testcontainers.WithEndpointSettingsModifier(func(settings map[string]*dockernet.EndpointSettings) {
+			settings[n.net].IPAMConfig = &dockernet.EndpointIPAMConfig{IPv4Address: n.inside}
+		}),
 		testcontainers.WithExposedPorts(serverPort + "/tcp"),
+		testcontainers.WithNoStart(),
 	}
 }

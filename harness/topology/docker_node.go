@@ -30,16 +30,24 @@ const probeTimeout = 2 * time.Second
 type dockerNode struct {
 	spec    NodeSpec
 	engine  *client.Client
+	ready   readiness
+	run     string
+	image   string
+	labels  map[string]string // those of everything that belongs to the cluster
+	net     string            // the name of its network
+	inside  netip.Addr        // its address there
 	logPath string
 	log     *slog.Logger
 	turn    turn
 
 	// Written by who has the turn.
-	net      string
 	reach    Reach
 	follower *follower // of the life that began last
-	version  string
-	closed   bool
+	is       server    // what answered last
+	cuts     map[rule]bool
+	// cutsWritten says that the container's file of cuts is not empty.
+	cutsWritten bool
+	closed      bool
 
 	mu   sync.Mutex // guards what may be asked for at any time
 	id   string
@@ -62,25 +70,24 @@ func (n *dockerNode) containerID() string {
 	return n.id
 }
 
-// create makes the container and starts it, without waiting for the server in it.
-func (n *dockerNode) create(ctx context.Context, image, net string, remote bool, labels map[string]string, log tclog.Logger) error {
+// create makes the container, with this configuration in it.
+func (n *dockerNode) create(ctx context.Context, config string, entrypoint []string, remote bool, log tclog.Logger) error {
 	ctx, release, err := n.turn.take(ctx)
 	if err != nil {
 		return err
 	}
 	defer release()
-	opts := append(testcontainersOptions(image, net, n, labels),
+	opts := append(testcontainersOptions(config, entrypoint, n),
 		testcontainers.WithLogger(log),
 		testcontainers.WithHostConfigModifier(func(h *container.HostConfig) {
-			h.NetworkMode = container.NetworkMode(net)
+			h.NetworkMode = container.NetworkMode(n.net)
 			h.CapAdd = []string{"NET_ADMIN"} // for iptables in the node
 			if !remote {
 				// A server without a password is nobody's business but this machine's.
 				h.PortBindings = dockernet.PortMap{port(): {{HostIP: netip.AddrFrom4([4]byte{127, 0, 0, 1})}}}
 			}
 		}))
-	c, err := testcontainers.Run(ctx, image, opts...)
-	n.net = net
+	c, err := testcontainers.Run(ctx, n.image, opts...)
 	if c != nil { // also beside an error: then Close ends it
 		n.mu.Lock()
 		n.id = c.GetContainerID()
@@ -121,14 +128,14 @@ func (n *dockerNode) find(ctx context.Context, reach Reach) (string, error) {
 	}
 	if s := res.Container.State; s == nil || !s.Running {
 		n.follower.wait(ctx) // what it said may still be on its way
-		return "", fmt.Errorf("the container ended at once: %s", lastLines(n.logPath, 3))
+		return "", endedAtOnce("the container", n.logPath)
 	}
 	settings := res.Container.NetworkSettings
 	if reach == ReachContainer {
-		if at := settings.Networks[n.net]; at != nil && at.IPAddress.IsValid() {
-			return net.JoinHostPort(at.IPAddress.String(), serverPort), nil
+		if at := settings.Networks[n.net]; at == nil || at.IPAddress != n.inside {
+			return "", fmt.Errorf("the container has not the address %v on its network", n.inside)
 		}
-		return "", errors.New("the container has no address on its network")
+		return n.Inside(), nil
 	}
 	published := settings.Ports[port()]
 	if len(published) == 0 {
@@ -162,14 +169,18 @@ func remoteHost(daemon string) string {
 	return ""
 }
 
-// first waits for the server of a container that create started.
-func (n *dockerNode) first(ctx context.Context, reach Reach) error {
+// first starts the container that create made. reach is asked how it is reached when it
+// runs.
+func (n *dockerNode) first(ctx context.Context, reach func(context.Context, *dockerNode) Reach) error {
 	ctx, release, err := n.turn.take(ctx)
 	if err != nil {
 		return err
 	}
 	defer release()
-	n.reach = reach
+	if _, err := n.engine.ContainerStart(ctx, n.containerID(), client.ContainerStartOptions{}); err != nil {
+		return fmt.Errorf("start node %s: %w", n.Name(), err)
+	}
+	n.reach = reach(ctx, n)
 	return n.settle(ctx, "")
 }
 
@@ -188,16 +199,16 @@ func (n *dockerNode) settle(ctx context.Context, since string) error {
 	died := func() error {
 		select {
 		case <-n.follower.ended: // the stream ends with the container
-			return fmt.Errorf("redis-server ended at once: %s", lastLines(n.logPath, 3))
+			return endedAtOnce("redis-server", n.logPath)
 		default:
 			return nil
 		}
 	}
-	s, err := waitReady(ctx, addr, died)
+	s, err := waitReady(ctx, addr, n.ready, died)
 	if err != nil {
 		return fail(err)
 	}
-	n.version = s.version
+	n.is = s
 	n.mu.Lock()
 	n.addr = addr
 	n.mu.Unlock()
@@ -291,6 +302,9 @@ func (n *dockerNode) Start(ctx context.Context) error {
 	n.follower.wait(ctx) // lives do not mix in the log
 	since, err := lastEnd(ctx, n.engine, n.containerID())
 	if err != nil {
+		return fmt.Errorf("start node %s: %w", n.Name(), err)
+	}
+	if err := n.writeCuts(ctx); err != nil {
 		return fmt.Errorf("start node %s: %w", n.Name(), err)
 	}
 	if _, err := n.engine.ContainerStart(ctx, n.containerID(), client.ContainerStartOptions{}); err != nil {

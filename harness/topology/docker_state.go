@@ -16,33 +16,45 @@ import (
 // State asks the engine, and for a paused container the freezer of its cgroup too where
 // this machine shows it: the engine says what it did, the kernel what is.
 func (n *dockerNode) State(ctx context.Context) (State, string, error) {
+	seen, err := n.look(ctx)
+	return seen.state, seen.proof, err
+}
+
+// sight is what a look at a container shows.
+type sight struct {
+	state State
+	proof string
+	pid   int // of its first process, on the engine's machine; 0 if dead
+}
+
+func (n *dockerNode) look(ctx context.Context) (sight, error) {
 	id := n.containerID()
 	if id == "" {
-		return Dead, "there is no container", nil
+		return sight{state: Dead, proof: "there is no container"}, nil
 	}
 	res, err := n.engine.ContainerInspect(ctx, id, client.ContainerInspectOptions{})
 	if err != nil {
-		return "", "", fmt.Errorf("look at node %s: %w", n.Name(), err)
+		return sight{}, fmt.Errorf("look at node %s: %w", n.Name(), err)
 	}
 	s := res.Container.State
 	if s == nil {
-		return "", "", fmt.Errorf("look at node %s: docker states nothing", n.Name())
+		return sight{}, fmt.Errorf("look at node %s: docker states nothing", n.Name())
 	}
 	proof := fmt.Sprintf("container %.12s is %s", id, s.Status)
 	switch s.Status {
 	case container.StateRunning:
-		return Running, fmt.Sprintf("%s, process %d", proof, s.Pid), nil
+		return sight{Running, fmt.Sprintf("%s, process %d", proof, s.Pid), s.Pid}, nil
 	case container.StatePaused:
 		frozen, seen := cgroupFrozen(s.Pid, id)
 		if seen == "" {
-			return Paused, proof + " (docker's word; its cgroup is not visible from here)", nil
+			return sight{Paused, proof + " (docker's word; its cgroup is not visible from here)", s.Pid}, nil
 		}
 		if !frozen {
-			return Running, proof + " in docker's words, but " + seen, nil
+			return sight{Running, proof + " in docker's words, but " + seen, s.Pid}, nil
 		}
-		return Paused, proof + ", " + seen, nil
+		return sight{Paused, proof + ", " + seen, s.Pid}, nil
 	default: // created, exited, restarting, removing, dead: nothing of it runs
-		return Dead, fmt.Sprintf("%s, exit code %d", proof, s.ExitCode), nil
+		return sight{state: Dead, proof: fmt.Sprintf("%s, exit code %d", proof, s.ExitCode)}, nil
 	}
 }
 

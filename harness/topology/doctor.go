@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"strings"
 	"time"
 
 	"picklock/docker"
@@ -27,6 +26,8 @@ func Doctor(ctx context.Context, image string) []Check {
 		checkImage(ctx, image),
 		checkServer(ctx),
 		checkLoopback(),
+		checkCompiler(),
+		checkFirewall(),
 		checkDebootstrap(),
 		checkRoot(),
 	}
@@ -69,15 +70,11 @@ func checkServer(ctx context.Context) Check {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, p.server, "--version").Output()
+	is, err := versionOf(ctx, p.server)
 	if err != nil {
-		return Check{Name: "redis-server", Detail: fmt.Sprintf("%s --version: %v", p.server, err), Cure: "install redis-server anew"}
+		return Check{Name: "redis-server", Detail: err.Error(), Cure: "install redis-server anew"}
 	}
-	version := strings.TrimSpace(string(out)) // Redis server v=7.0.15 sha=...
-	if _, v, ok := strings.Cut(version, "v="); ok {
-		version, _, _ = strings.Cut(v, " ")
-	}
-	return Check{Name: "redis-server", OK: true, Detail: version + ", " + p.server}
+	return Check{Name: "redis-server", OK: true, Detail: is.version + ", " + p.server}
 }
 
 func checkLoopback() Check {
@@ -97,6 +94,23 @@ func checkDebootstrap() Check {
 			Cure: "apt-get install debootstrap (the build does so itself when it runs as root)"}
 	}
 	return Check{Name: "debootstrap", OK: true, Detail: path}
+}
+
+func checkCompiler() Check {
+	path, err := exec.LookPath("cc")
+	if err != nil {
+		return Check{Name: "C compiler", Detail: "cc is not in PATH; only needed by faults of clock and power in the process runtime", Cure: noCompilerCure}
+	}
+	return Check{Name: "C compiler", OK: true, Detail: path}
+}
+
+func checkFirewall() Check {
+	path, err := exec.LookPath("iptables")
+	if err != nil {
+		return Check{Name: "iptables", Detail: "not found; only needed by faults that cut servers from each other in the process runtime",
+			Cure: "apt-get install iptables, or use --runtime docker"}
+	}
+	return Check{Name: "iptables", OK: true, Detail: path}
 }
 
 func checkRoot() Check {

@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -20,7 +21,8 @@ import (
 // this very program, started again with guardArg: it starts the server as its child and
 // waits. When its standard input, a pipe whose other end only the harness holds, comes to
 // its end, the harness is gone in whatever way, and the guard kills the server, stopped or
-// not. When the guard itself is killed, the kernel kills the server.
+// not, and removes the rules that the harness made on this machine. When the guard itself
+// is killed, the kernel kills the server.
 const (
 	guardArg = "picklock-guard-a-server"
 	guardEnv = "PICKLOCK_GUARD" // set in a guard, so that a program that knows no guards starts no further ones
@@ -68,14 +70,33 @@ func guard(server string, args []string, in io.Reader, report io.WriteCloser) in
 	}
 	fmt.Fprintf(report, "pid %d\n", cmd.Process.Pid)
 	_ = report.Close() // the harness reads a line; whether it still does is not our concern
+	var orphan atomic.Bool
 	go func() {
 		_, _ = io.Copy(io.Discard, in)
+		orphan.Store(true)
 		_ = cmd.Process.Kill()
 	}()
-	if err := cmd.Wait(); err != nil {
+	err := cmd.Wait()
+	if orphan.Load() {
+		removeRulesOfDead()
+	}
+	if err != nil {
 		return 1
 	}
 	return 0
+}
+
+// removeRulesOfDead removes what the guard's harness, which is dead, left in the firewall.
+// Each of its guards does; what none could remove is for a sweep.
+func removeRulesOfDead() {
+	owner := os.Getenv(EnvOwner)
+	f, err := hostFirewall()
+	if err != nil || owner == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	_, _ = f.removeOf(ctx, func(o string) bool { return o == owner })
 }
 
 // guarded is a running redis-server and its guard, as the harness sees them.

@@ -30,6 +30,7 @@ func TestMain(m *testing.M) {
 // left is what a helper tells of what it started.
 type left struct {
 	Addrs  []string
+	Owner  string
 	Client int    // pid of a process that stands for a client; it is stopped
 	Why    string // of Select
 	Err    string
@@ -58,14 +59,17 @@ func helper(job string) int {
 	}
 	run := os.Getenv("HELPER_RUN")
 	c, err := r.Start(ctx, topology.Plan{
-		Run: run, Dir: os.Getenv("HELPER_DIR"), Nodes: topology.Single("own", topology.PersistNone),
+		Run: run, Dir: os.Getenv("HELPER_DIR"), Nodes: topology.Redlock(2, "own", topology.PersistNone), Cuts: true,
 	})
 	if err != nil {
 		return say(left{}, err)
 	}
-	var l left
+	l := left{Owner: topology.Owner()}
 	for _, n := range c.Nodes() {
 		l.Addrs = append(l.Addrs, n.Addr())
+	}
+	if err := c.Nodes()[0].Block(ctx, c.Nodes()[1]); err != nil {
+		return say(l, err)
 	}
 	if err := c.Nodes()[0].Pause(ctx); err != nil {
 		return say(l, err)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -28,16 +27,15 @@ var _ Runtime = (*Process)(nil)
 // ErrNoServer says that there is no redis-server to run.
 var ErrNoServer = errors.New("redis-server is not in PATH")
 
-// NewProcess finds redis-server in PATH; without one the error wraps ErrNoServer.
+// NewProcess finds redis-server, or else valkey-server, in PATH; without one the error
+// wraps ErrNoServer.
 func NewProcess() (*Process, error) {
-	path, err := exec.LookPath("redis-server")
-	if err != nil {
-		return nil, fmt.Errorf("%w: install it (apt-get install redis-server) or use --runtime docker", ErrNoServer)
+	for _, program := range []string{"redis-server", "valkey-server"} {
+		if path, err := lookServer(program); err == nil {
+			return &Process{server: path}, nil
+		}
 	}
-	if path, err = filepath.Abs(path); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNoServer, err)
-	}
-	return &Process{server: path}, nil
+	return nil, fmt.Errorf("%w: install it (apt-get install redis-server) or use --runtime docker", ErrNoServer)
 }
 
 // Name is "process".
@@ -49,22 +47,73 @@ func (r *Process) Start(ctx context.Context, p Plan) (Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
+	path, err := r.serverFor(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	var loaded *shim
+	if p.Shim {
+		if loaded, err = compileShim(ctx, p.Report); err != nil {
+			return nil, err
+		}
+	}
+	rules, err := rulesFor(ctx, p)
+	if err != nil {
+		return nil, err
+	}
 	life, end := context.WithCancel(context.Background())
 	c := &processCluster{end: end, about: map[string]string{
-		"runtime": r.Name(), "server": r.server, "reach": "loopback",
+		"runtime": r.Name(), "server": path, "reach": "loopback",
 	}}
 	for _, spec := range p.Nodes {
 		c.nodes = append(c.nodes, &processNode{
-			spec: spec, run: p.Run, server: r.server, turn: newTurn(life),
+			spec: spec, run: p.Run, server: path, ready: p.ready(spec), shim: loaded,
+			rules: rules, cuts: map[rule]bool{}, turn: newTurn(life),
 			logPath: filepath.Join(p.Dir, spec.Name+".log"), log: p.Log.With("node", spec.Name),
 		})
 	}
-	if err := each(c.nodes, func(n *processNode) error { return n.first(ctx) }); err != nil {
+	if err := c.start(ctx, p); err != nil {
 		// The caller's error comes first: it is why the rest happened.
 		return nil, errors.Join(err, c.Close(ctx))
 	}
-	c.about["redis"] = c.nodes[0].version
+	is := c.nodes[0].is
+	c.about[is.name] = is.version
 	return c, nil
+}
+
+// serverFor is the program that the plan asks for.
+func (r *Process) serverFor(ctx context.Context, p Plan) (string, error) {
+	want, err := parseServer(p.Server)
+	if err != nil || want.name == "" {
+		return r.server, err
+	}
+	return want.installed(ctx)
+}
+
+// rulesFor is this machine's firewall, which was tried, or nil for a plan without cuts.
+func rulesFor(ctx context.Context, p Plan) (*firewall, error) {
+	if !p.Cuts {
+		return nil, nil
+	}
+	f, err := hostFirewall()
+	if err != nil {
+		return nil, err
+	}
+	return &f, f.tried(ctx, p.Run)
+}
+
+// start finds a place for each node, so that all can be told where the others are, and
+// then starts them.
+func (c *processCluster) start(ctx context.Context, p Plan) error {
+	sites := map[string]site{}
+	for _, n := range c.nodes {
+		at, err := n.settle(ctx)
+		if err != nil {
+			return err
+		}
+		sites[n.Name()] = at
+	}
+	return inOrder(ctx, p, c.nodes, func(n *processNode) error { return n.first(ctx, configOf(p, n.spec, sites)) })
 }
 
 // processCluster is a started topology of processes.
@@ -104,11 +153,13 @@ func each[N any](nodes []N, do func(N) error) error {
 	return errors.Join(errs...)
 }
 
-// Sweep kills the processes of dead harnesses, stopped ones too, and removes their data.
+// Sweep kills the processes of dead harnesses, stopped ones too, and removes their data
+// and their rules.
 func (r *Process) Sweep(ctx context.Context) (int, error) {
 	processes, err := sweepProcesses(ctx)
 	folders, err2 := sweepFolders(os.TempDir())
-	return processes + folders, errors.Join(err, err2)
+	rules, err3 := sweepRules(ctx)
+	return processes + folders + rules, errors.Join(err, err2, err3)
 }
 
 // newDataDir makes a node's temporary folder.

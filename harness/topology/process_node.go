@@ -22,15 +22,19 @@ type processNode struct {
 	spec    NodeSpec
 	run     string
 	server  string
+	ready   readiness
+	shim    *shim // nil: the server runs without it
 	logPath string
 	log     *slog.Logger
 	turn    turn
+	rules   *firewall // nil: the plan did without cuts
 
 	// Written by who has the turn.
-	at      address
-	dir     string
-	version string
-	closed  bool
+	cuts   map[rule]bool // those that may be in force at this node
+	at     address
+	dir    string
+	is     server // what answered last
+	closed bool
 
 	mu   sync.Mutex // guards live and addr, which may be asked for at any time
 	live *guarded   // nil before the first start and after the end
@@ -53,22 +57,35 @@ func (n *processNode) current() *guarded {
 	return n.live
 }
 
-// first makes the node and starts it.
-func (n *processNode) first(ctx context.Context) error {
+// settle makes the node's folder and finds its address.
+func (n *processNode) settle(ctx context.Context) (site, error) {
+	_, release, err := n.turn.take(ctx)
+	if err != nil {
+		return site{}, err
+	}
+	defer release()
+	if n.dir, err = newDataDir(); err != nil {
+		return site{}, fmt.Errorf("start node %s: %w", n.Name(), err)
+	}
+	if n.at, err = claimAddress(n.run, n.Name()); err != nil {
+		return site{}, fmt.Errorf("start node %s: %w", n.Name(), err)
+	}
+	n.mu.Lock()
+	n.addr = n.at.String()
+	n.mu.Unlock()
+	return site{bind: n.at.host, ip: n.at.host, from: n.at.host, port: n.at.port, dir: n.dir}, nil
+}
+
+// first starts the node for the first time, with this configuration.
+func (n *processNode) first(ctx context.Context, config string) error {
 	ctx, release, err := n.turn.take(ctx)
 	if err != nil {
 		return err
 	}
 	defer release()
-	if n.dir, err = newDataDir(); err != nil {
+	if err := os.WriteFile(filepath.Join(n.dir, configName), []byte(config), 0o644); err != nil {
 		return fmt.Errorf("start node %s: %w", n.Name(), err)
 	}
-	if n.at, err = claimAddress(n.run, n.Name()); err != nil {
-		return fmt.Errorf("start node %s: %w", n.Name(), err)
-	}
-	n.mu.Lock()
-	n.addr = n.at.String()
-	n.mu.Unlock()
 	return n.launch(ctx)
 }
 
@@ -80,10 +97,15 @@ func (n *processNode) launch(ctx context.Context) error {
 		return fmt.Errorf("start node %s: log: %w", n.Name(), err)
 	}
 	defer log.Close()
-	// With a process title of its own the server would write over its environment, which
-	// is where a sweep finds the owner.
-	args := append(serverArgs(n.spec, n.at.host, n.at.port), "--dir", n.dir, "--set-proc-title", "no")
-	g, err := startGuarded(ctx, log, ownerEnv(n.run), n.server, args...)
+	args := []string{filepath.Join(n.dir, configName)}
+	if n.spec.Kind == SentinelNode {
+		args = append(args, "--sentinel")
+	}
+	env, err := n.environment(ctx)
+	if err != nil {
+		return fmt.Errorf("start node %s: %w", n.Name(), err)
+	}
+	g, err := startGuarded(ctx, log, env, n.server, args...)
 	if err != nil {
 		return fmt.Errorf("start node %s: %w", n.Name(), err)
 	}
@@ -93,11 +115,11 @@ func (n *processNode) launch(ctx context.Context) error {
 
 	died := func() error {
 		if g.gone() {
-			return fmt.Errorf("redis-server ended at once: %s", lastLines(n.logPath, 3))
+			return endedAtOnce(filepath.Base(n.server), n.logPath)
 		}
 		return nil
 	}
-	s, err := waitReady(ctx, n.addr, died)
+	s, err := waitReady(ctx, n.addr, n.ready, died)
 	if err == nil && s.pid != strconv.Itoa(g.pid) {
 		err = fmt.Errorf("process %s answers at %s instead of ours, %d", s.pid, n.addr, g.pid)
 	}
@@ -106,7 +128,7 @@ func (n *processNode) launch(ctx context.Context) error {
 		defer cancel()
 		return errors.Join(fmt.Errorf("start node %s: %w", n.Name(), err), g.kill(ctx))
 	}
-	n.version = s.version
+	n.is = s
 	n.log.Debug("node is ready", "addr", n.addr, "pid", g.pid)
 	return nil
 }
@@ -250,6 +272,9 @@ func (n *processNode) close(ctx context.Context) error {
 		if err := g.kill(ctx); err != nil {
 			return fmt.Errorf("close node %s: %w", n.Name(), err)
 		}
+	}
+	if err := n.heal(ctx); err != nil {
+		return fmt.Errorf("close node %s: %w", n.Name(), err)
 	}
 	if n.dir != "" {
 		if err := os.RemoveAll(n.dir); err != nil {

@@ -27,25 +27,28 @@ func dialOnce(addr string) *redis.Client {
 
 // server is what a ready node says of itself.
 type server struct {
+	name    string // "redis" or "valkey"
 	version string // e.g. "7.0.15"
 	pid     string // as the server sees itself
 }
 
-// waitReady waits until a SET and a DEL succeed at addr. PING would not do: it is answered
-// while the data is still being loaded. died is asked between the attempts: an error from
-// it ends the wait.
-func waitReady(ctx context.Context, addr string, died func() error) (server, error) {
+// readiness asks a server whether it is ready.
+type readiness func(context.Context, *redis.Client) error
+
+// waitReady waits until the server of a node at addr is ready, which ready asks. died is
+// asked between the attempts: an error from it ends the wait.
+func waitReady(ctx context.Context, addr string, ready readiness, died func() error) (server, error) {
 	ctx, cancel := context.WithTimeout(ctx, ReadyTimeout)
 	defer cancel()
 	c := dialOnce(addr)
 	defer c.Close()
 	var got server
 	var last error
-	err := poll(ctx, 20*time.Millisecond, func() (bool, error) {
+	err := poll(ctx, 10*time.Millisecond, func() (bool, error) {
 		if err := died(); err != nil {
 			return false, err
 		}
-		s, err := tryReady(ctx, c)
+		s, err := tryReady(ctx, c, ready)
 		if err != nil && ctx.Err() == nil { // an error of our own deadline would hide the server's
 			last = err
 		}
@@ -58,34 +61,63 @@ func waitReady(ctx context.Context, addr string, died func() error) (server, err
 	return got, err
 }
 
-func tryReady(ctx context.Context, c *redis.Client) (server, error) {
+func tryReady(ctx context.Context, c *redis.Client, ready readiness) (server, error) {
 	// Without this look go-redis would log each refusal in the name of the program.
 	conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", c.Options().Addr)
 	if err != nil {
 		return server{}, err
 	}
 	_ = conn.Close()
-	key := "picklock:ready:" + uuid.NewString()
-	if err := c.Set(ctx, key, "1", time.Minute).Err(); err != nil {
+	if err := ready(ctx, c); err != nil {
 		return server{}, err
 	}
-	if err := c.Del(ctx, key).Err(); err != nil {
-		return server{}, err
-	}
-	info, err := c.Info(ctx, "server").Result()
+	info, err := infoOf(ctx, c, "server")
 	if err != nil {
 		return server{}, err
 	}
-	var s server
-	for line := range strings.Lines(info) {
-		switch key, value, _ := strings.Cut(strings.TrimSpace(line), ":"); key {
-		case "redis_version":
-			s.version = value
-		case "process_id":
-			s.pid = value
-		}
+	s := server{name: "redis", version: info["redis_version"], pid: info["process_id"]}
+	if v := info["valkey_version"]; v != "" { // beside the version of Redis that it stands for
+		s.name, s.version = "valkey", v
 	}
 	return s, nil
+}
+
+// writable says whether a SET and a DEL succeed. PING would not do: it is answered while
+// the data is still being loaded.
+func writable(ctx context.Context, c *redis.Client) error {
+	key := "picklock:ready:" + uuid.NewString()
+	if err := c.Set(ctx, key, "1", time.Minute).Err(); err != nil {
+		return err
+	}
+	return c.Del(ctx, key).Err()
+}
+
+// serving says whether the server has loaded its data and answers commands. A replica
+// refuses a write for what it is, and a primary for want of replicas or of memory: those
+// may be away or full for as long as a test likes, and are answers all the same.
+func serving(ctx context.Context, c *redis.Client) error {
+	err := writable(ctx, c)
+	for _, refusal := range []string{"READONLY", "NOREPLICAS", "OOM", "MISCONF"} {
+		if redis.HasErrorPrefix(err, refusal) {
+			return nil
+		}
+	}
+	return err
+}
+
+// infoOf asks for one section of INFO.
+func infoOf(ctx context.Context, c *redis.Client, section string) (map[string]string, error) {
+	text, err := c.Info(ctx, section).Result()
+	if err != nil {
+		return nil, err
+	}
+	fields := map[string]string{}
+	for line := range strings.Lines(text) {
+		if key, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			fields[key] = value
+		}
+	}
+	return fields, nil
 }
 
 // lastLines is the end of a log for an error message, on one line.
@@ -103,4 +135,18 @@ func lastLines(path string, n int) string {
 		}
 	}
 	return strings.Join(tail, " | ")
+}
+
+// refusedConfig is how Redis and Valkey begin to tell that they refuse their configuration;
+// in which line, and why, comes after it.
+const refusedConfig = "FATAL CONFIG FILE ERROR"
+
+// endedAtOnce is the error of a server that ended before it was ready, with what it said
+// last.
+func endedAtOnce(what, logPath string) error {
+	err := fmt.Errorf("%s ended at once: %s", what, lastLines(logPath, 3))
+	if strings.Contains(lastLines(logPath, 6), refusedConfig) {
+		return fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	return err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"picklock/docker"
 	"picklock/harness/topology"
@@ -114,6 +115,14 @@ func TestWrongPlansAreRefused(t *testing.T) {
 		"no folder":           {Dir: dir + "/none", Run: "r", Nodes: []topology.NodeSpec{good}},
 		"a name twice":        {Dir: dir, Run: "r", Nodes: []topology.NodeSpec{good, good}},
 		"a name with a path":  {Dir: dir, Run: "r", Nodes: []topology.NodeSpec{node("../a", topology.PersistNone)}},
+		"unknown kind":        {Dir: dir, Run: "r", Nodes: []topology.NodeSpec{{Name: "a", Persistence: topology.PersistNone, Kind: "x"}}},
+		"replica of nobody":   {Dir: dir, Run: "r", Nodes: []topology.NodeSpec{{Name: "a", Persistence: topology.PersistNone, ReplicaOf: "b"}}},
+		"replica of itself":   {Dir: dir, Run: "r", Nodes: []topology.NodeSpec{{Name: "a", Persistence: topology.PersistNone, ReplicaOf: "a"}}},
+		"watches nobody":      {Dir: dir, Run: "r", Nodes: []topology.NodeSpec{good, {Name: "s", Persistence: topology.PersistNone, Kind: topology.SentinelNode}}},
+		"a lock that watches": {Dir: dir, Run: "r", Nodes: []topology.NodeSpec{good, {Name: "b", Persistence: topology.PersistNone, Watches: "a"}}},
+		"args without dashes": {Dir: dir, Run: "r", Nodes: []topology.NodeSpec{{Name: "a", Persistence: topology.PersistNone, Args: []string{"maxmemory", "1"}}}},
+		"hasty Sentinels":     {Dir: dir, Run: "r", Nodes: []topology.NodeSpec{good}, DownAfter: time.Millisecond},
+		"unknown server":      {Dir: dir, Run: "r", Nodes: []topology.NodeSpec{good}, Server: "keydb:6"},
 		"unknown persistence": {Dir: dir, Run: "r", Nodes: []topology.NodeSpec{node("a", "sometimes")}},
 	} {
 		if c, err := r.Start(t.Context(), p); err == nil {
@@ -134,7 +143,7 @@ func TestDoctor(t *testing.T) {
 			t.Errorf("check %+v: want it well, for this test's package needs it", c)
 		}
 	}
-	if got, want := strings.Join(names, " "), "docker image redis-server loopback debootstrap root"; got != want {
+	if got, want := strings.Join(names, " "), "docker image redis-server loopback C compiler iptables debootstrap root"; got != want {
 		t.Errorf("checks: got %q, want %q", got, want)
 	}
 	t.Setenv("PATH", t.TempDir())

@@ -2,6 +2,7 @@ package topology_test
 
 import (
 	"fmt"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -23,6 +24,9 @@ func TestSweepTakesTheDeadAndSparesTheLiving(t *testing.T) {
 			if err != nil || swept != 0 {
 				t.Errorf("sweep while all owners live: got %d, %v; want 0", swept, err)
 			}
+			if k.engine == nil && len(rulesOf(t, run)) != 1 {
+				t.Errorf("rules of the helper: got %q, want one: this test could not fail", rulesOf(t, run))
+			}
 			for _, addr := range got.Addrs[1:] { // the first is paused
 				wantNoErr(t, "PING of the helper's node", dial(t, addr).Ping(t.Context()).Err())
 			}
@@ -32,6 +36,9 @@ func TestSweepTakesTheDeadAndSparesTheLiving(t *testing.T) {
 				eventually(t, "the servers end with their harness, also the paused one", func() bool {
 					return slices.Equal(processesOf(t, run), []string{sleeper(got.Client)})
 				})
+				if rules := rulesOf(t, run); len(rules) != 0 {
+					t.Errorf("after the guards: got %q, want no rule: they stay until the server's end", rules)
+				}
 			}
 			if before := leftovers(t, run, living.tmp, k.engine); !slices.Contains(before, sleeper(got.Client)) {
 				t.Errorf("before the sweep: got %q, want the stopped client among them: this test could not fail", before)
@@ -55,6 +62,38 @@ func TestSweepTakesTheDeadAndSparesTheLiving(t *testing.T) {
 			wantNothingLeft(t, living.run, living.tmp, k.engine)
 		})
 	}
+}
+
+// What the guards could not remove, because they were killed too, is left to a sweep.
+func TestSweepRemovesRulesOfTheDead(t *testing.T) {
+	k := kinds(t)[0]
+	living := startCut(t, k, topology.Redlock(2, "lock", topology.PersistNone)...)
+	nodes := living.Nodes()
+	wantNoErr(t, "block", nodes[0].Block(t.Context(), nodes[1]))
+	run := "dead-" + living.run
+	got, kill := startHelper(t, "process", "HELPER_RUN="+run, "HELPER_DIR="+t.TempDir())
+	if got.Err != "" {
+		t.Fatalf("the helper could not start its cluster: %s", got.Err)
+	}
+	kill()
+	eventually(t, "the helper's guards are done", func() bool {
+		return slices.Equal(processesOf(t, run), []string{sleeper(got.Client)})
+	})
+	rule := []string{"INPUT", "-s", "127.0.0.77", "-d", "127.0.0.78", "-m", "comment", "--comment"}
+	for _, comment := range []string{"picklock/" + got.Owner + "/" + run, "somebody-else/" + got.Owner + "/" + run} {
+		mine := append(slices.Clone(rule), comment, "-j", "DROP")
+		must(t, exec.Command("iptables", append([]string{"-w", "10", "-A"}, mine...)...).Run())
+		defer func() { _ = exec.Command("iptables", append([]string{"-w", "10", "-D"}, mine...)...).Run() }()
+	}
+	if rules := rulesOf(t, run); len(rules) != 2 {
+		t.Fatalf("rules before the sweep: got %q, want 2", rules)
+	}
+	_, err := k.make(t).Sweep(t.Context())
+	wantNoErr(t, "sweep", err)
+	if rules := rulesOf(t, run); len(rules) != 1 || !strings.Contains(rules[0], "somebody-else") {
+		t.Errorf("rules after the sweep: got %q, want only that of somebody else", rules)
+	}
+	wantHears(t, nodes[0], nodes[1], false)
 }
 
 func sleeper(pid int) string { return fmt.Sprintf("process %d sleep", pid) }

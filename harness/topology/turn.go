@@ -35,6 +35,19 @@ func (t turn) take(ctx context.Context) (context.Context, func(), error) {
 	return ctx, func() { stop(); cancel(nil); <-t.slot }, nil
 }
 
+// hold does something in a turn of its own; an error begins with what was to be done.
+func (t turn) hold(ctx context.Context, what string, do func(context.Context) error) error {
+	ctx, release, err := t.take(ctx)
+	if err == nil {
+		defer release()
+		err = do(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
 // last takes the turn for the end of the node, after life has ended.
 func (t turn) last(ctx context.Context) (release func(), err error) {
 	select {

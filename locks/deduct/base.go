@@ -12,18 +12,22 @@ import (
 )
 
 // base is what the deductions have in common.
-type base struct{ Config }
+type base struct {
+	Config
+	retries bool // writes without an answer are sent again. See again.
+}
 
-// read gets a level; ok is false where there is none. A failed read wrote nothing.
-func read(cmd *redis.StringCmd) (level int64, ok bool, err error) {
-	text, err := cmd.Result()
+// read understands the reply of a read: a level; ok is false where there is none. A failed
+// read wrote nothing.
+func read(text string, err error) (level int64, ok bool, _ error) {
 	if errors.Is(err, redis.Nil) {
 		return 0, false, nil
 	}
 	if err != nil {
 		return 0, false, notDone(err)
 	}
-	if level, err = strconv.ParseInt(text, 10, 64); err != nil {
+	level, err = strconv.ParseInt(text, 10, 64)
+	if err != nil {
 		return 0, false, notDone(err)
 	}
 	return level, true, nil
@@ -35,10 +39,13 @@ func think(ctx context.Context, r Request) error {
 		return nil
 	}
 	if err := r.Think(ctx); err != nil {
-		return notDone(err)
+		return notDone(fmt.Errorf("%w: %w", errBrokenOff, err))
 	}
 	return nil
 }
+
+// errBrokenOff: the business did not want to go on.
+var errBrokenOff = errors.New("broken off")
 
 // write runs a script that writes to the stock. A write under way is not cut short when
 // ctx ends, since that would turn an answer that is about to come into an unknown one; the

@@ -46,6 +46,7 @@ type Deduction interface {
 // Config is everything that a deduction gets.
 type Config struct {
 	Stock   redis.UniversalClient // the stock node. Hidden retries are off
+	Keys    Keys
 	SKU     string
 	Initial int64 // units at the start, for deductions that count in memory
 	Rand    *rand.Rand
@@ -71,7 +72,8 @@ type Spec struct {
 	Summary string
 	Source  string
 	Form    Form
-	// NeedsLock: correct only under mutual exclusion.
+	// NeedsLock: correct only under mutual exclusion; or, if Fenced, under any lock whose
+	// grants have tokens that grow and are not shared, whether their holds overlap or not.
 	NeedsLock bool
 	// Blind: it writes a level that it computed from an earlier read, and so overwrites
 	// whatever was written in between.
@@ -83,4 +85,12 @@ type Spec struct {
 	// Open is called once per client process; what the deductions of one process share
 	// lives in the Maker that it returns.
 	Open func() Maker
+	// Options are the decisions in which it can be told to differ from its source; With
+	// makes the deduction that does so. See locks.Spec.
+	Options []locks.Option
+	With    func(v locks.Values) Spec
+	// Steps are the logical steps that it has, as commands on the wire to the stock node.
+	Steps map[locks.Step][]locks.Command
+	// Fenced: it sends the grant's fencing token, and the stock refuses stale ones.
+	Fenced bool
 }

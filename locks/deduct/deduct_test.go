@@ -22,7 +22,7 @@ func TestRegistry(t *testing.T) {
 	}{
 		"read-write": {deduct.String, true}, "watch": {deduct.String, false}, "watch-recursive": {deduct.String, false},
 		"lua": {deduct.String, false}, "hash-check-decr": {deduct.Hash, true}, "hincrby": {deduct.Hash, false},
-		"local-var": {deduct.Memory, true},
+		"local-var": {deduct.Memory, true}, "fenced": {deduct.String, true},
 	}
 	if got := len(deduct.All()); got != len(want) {
 		t.Errorf("%d deductions, want %d", got, len(want))
@@ -31,6 +31,17 @@ func TestRegistry(t *testing.T) {
 		w, ok := want[s.Name]
 		if !ok || s.Form != w.form || s.NeedsLock != w.lock || s.Summary == "" || s.Source == "" {
 			t.Errorf("%+v: want %+v, a summary and a source", s, w)
+		}
+		seen := map[string]bool{}
+		for _, w := range s.Expect {
+			id := w.Fault + " " + w.Property
+			if seen[id] || w.Why == "" {
+				t.Errorf("%s: the expectation of %s is there twice, or has no reason", s.Name, id)
+			}
+			seen[id] = true
+		}
+		if s.Fenced != (s.Name == "fenced") {
+			t.Errorf("%s: fenced %v", s.Name, s.Fenced)
 		}
 		if found, ok := deduct.Find(s.Name); !ok || found.Name != s.Name {
 			t.Errorf("Find(%q) = %q, %v", s.Name, found.Name, ok)

@@ -11,6 +11,7 @@ import (
 // relative, so nothing is lost, but the check is stale by then and the source never looks at
 // what HINCRBY answers: whoever passed the check has sold, even below zero.
 func hashCheckDecr() Spec {
+	decr := script(hincrbyLua)
 	return Spec{
 		Name:       "hash-check-decr",
 		Summary:    "HGET, check, think, HINCRBY -1, result not looked at",
@@ -18,9 +19,10 @@ func hashCheckDecr() Spec {
 		Form:       Hash,
 		NeedsLock:  true,
 		Weaknesses: []string{"two clients that pass the check on the last unit both sell it: the level goes below zero"},
+		Expect:     late("no-oversell"),
+		Steps:      steps(sends("HGET"), calls(decr)),
 		Open: func() Maker {
-			decr := script(hincrbyLua)
-			return func(c Config) Deduction { return &hashCheckDecrDeduction{base{c}, decr} }
+			return func(c Config) Deduction { return &hashCheckDecrDeduction{base{Config: c}, decr} }
 		},
 	}
 }
@@ -34,8 +36,8 @@ type hashCheckDecrDeduction struct {
 var errNoStock = errors.New("there is no such stock")
 
 func (d *hashCheckDecrDeduction) Deduct(ctx context.Context, r Request) (Result, error) {
-	key := hashKey(d.SKU)
-	level, ok, err := read(d.Stock.HGet(ctx, key, stockField))
+	key := d.Keys.hash(d.SKU)
+	level, ok, err := read(d.Stock.HGet(ctx, key, stockField).Result())
 	if err == nil && !ok {
 		err = notDone(errNoStock)
 	}
@@ -45,7 +47,7 @@ func (d *hashCheckDecrDeduction) Deduct(ctx context.Context, r Request) (Result,
 	if err := think(ctx, r); err != nil {
 		return insufficient(1), err
 	}
-	left, err := d.write(ctx, d.decr, []string{key, Ledger}, r).Int64()
+	left, err := d.write(ctx, d.decr, []string{key, d.Keys.Ledger()}, r).Int64()
 	if err != nil {
 		return insufficient(1), unwritten(err)
 	}

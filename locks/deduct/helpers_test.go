@@ -36,7 +36,7 @@ func stock(t *testing.T, server *redistest.Server, name string, units int64, opt
 		t.Fatalf("no deduction %q in the registry", name)
 	}
 	c := &counter{t: t, spec: spec, server: server, client: server.Client(options...), sku: "sku of " + name, units: units, maker: spec.Open()}
-	if err := deduct.Prepare(t.Context(), c.client, spec.Form, []string{c.sku}, units); err != nil {
+	if err := deduct.Keys("").Prepare(t.Context(), c.client, spec.Form, []string{c.sku}, units); err != nil {
 		t.Fatal(err)
 	}
 	return c
@@ -76,7 +76,7 @@ func (c *counter) sell() deduct.Result {
 
 func (c *counter) ledger() []deduct.Entry {
 	c.t.Helper()
-	entries, err := deduct.ReadLedger(c.t.Context(), c.client, 0, 1_000_000)
+	entries, err := deduct.Keys("").ReadLedger(c.t.Context(), c.client, 0, 1_000_000)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func (c *counter) ledger() []deduct.Entry {
 
 func (c *counter) level() (int64, bool) {
 	c.t.Helper()
-	level, known, err := deduct.Level(c.t.Context(), c.client, c.spec.Form, c.sku)
+	level, known, err := deduct.Keys("").Level(c.t.Context(), c.client, c.spec.Form, c.sku)
 	if err != nil {
 		c.t.Fatal(err)
 	}

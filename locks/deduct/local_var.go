@@ -50,7 +50,7 @@ func localVar() Spec {
 					levels[c.SKU] = new(atomic.Int64)
 					levels[c.SKU].Store(c.Initial)
 				}
-				return &localVarDeduction{base{c}, levels[c.SKU], tell}
+				return &localVarDeduction{base{Config: c}, levels[c.SKU], tell}
 			}
 		},
 	}
@@ -73,6 +73,6 @@ func (d *localVarDeduction) Deduct(ctx context.Context, r Request) (Result, erro
 	left := basis - 1
 	found := d.level.Swap(left)
 	// From here on the unit is sold, whatever ctx or the ledger say.
-	_ = d.write(context.WithoutCancel(ctx), d.tell, []string{Ledger}, r, basis, found, left).Err()
+	_ = d.write(context.WithoutCancel(ctx), d.tell, []string{d.Keys.Ledger()}, r, basis, found, left).Err()
 	return Result{Basis: &basis, Left: &left, Sold: true, Tries: 1}, nil
 }

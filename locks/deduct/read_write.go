@@ -9,6 +9,7 @@ import (
 // readWrite is S0's deduct(): GET, check, SET of the level less one. What another client
 // wrote in between is overwritten.
 func readWrite() Spec {
+	set := script(setLua)
 	return Spec{
 		Name:      "read-write",
 		Summary:   "GET, check, think, SET the level less one",
@@ -16,9 +17,10 @@ func readWrite() Spec {
 		Form:      String,
 		NeedsLock: true,
 		Blind:     true,
+		Expect:    late("no-lost-update", "linearizable-stock", "no-oversell"),
+		Steps:     steps(sends("GET"), calls(set)),
 		Open: func() Maker {
-			set := script(setLua)
-			return func(c Config) Deduction { return &readWriteDeduction{base{c}, set} }
+			return func(c Config) Deduction { return &readWriteDeduction{base{Config: c}, set} }
 		},
 	}
 }
@@ -29,8 +31,8 @@ type readWriteDeduction struct {
 }
 
 func (d *readWriteDeduction) Deduct(ctx context.Context, r Request) (Result, error) {
-	key := stringKey(d.SKU)
-	basis, ok, err := read(d.Stock.Get(ctx, key))
+	key := d.Keys.text(d.SKU)
+	basis, ok, err := read(d.Stock.Get(ctx, key).Result())
 	if err != nil || !ok || basis <= 0 {
 		return insufficient(1), err
 	}
@@ -38,7 +40,7 @@ func (d *readWriteDeduction) Deduct(ctx context.Context, r Request) (Result, err
 		return insufficient(1), err
 	}
 	left := basis - 1
-	if err := d.write(ctx, d.set, []string{key, Ledger}, r, basis, left).Err(); err != nil {
+	if err := d.write(ctx, d.set, []string{key, d.Keys.Ledger()}, r, basis, left).Err(); err != nil {
 		return insufficient(1), unwritten(err)
 	}
 	return Result{Basis: &basis, Left: &left, Sold: true, Tries: 1}, nil

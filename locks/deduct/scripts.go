@@ -16,6 +16,12 @@ var (
 	hincrbyLua string
 	//go:embed check_decr.lua
 	checkDecrLua string
+	//go:embed check_decr_once.lua
+	checkDecrOnceLua string
+	//go:embed fence.lua
+	fenceLua string
+	//go:embed get.lua
+	getLua string
 	//go:embed append.lua
 	appendLua string
 )

@@ -10,17 +10,27 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
+// Keys are the keys of the stock and of its ledger: all begin with this prefix, which may
+// be empty.
+type Keys string
+
 // Ledger is the key of the one list that every write to the stock appends to. An entry is
 // the text "sku|operation|basis|found|left|fence": numbers in decimal, the basis "-" for a
 // relative write. ledger.lua writes it, ParseEntry reads it.
-const Ledger = "picklock:ledger"
+func (k Keys) Ledger() string { return string(k) + "picklock:ledger" }
 
 // stockField is the field of a hash that holds the level (S2).
 const stockField = "stock"
 
-func stringKey(sku string) string { return "stock:" + sku }
+func (k Keys) text(sku string) string { return string(k) + "stock:" + sku }
 
-func hashKey(sku string) string { return "key:" + sku + ":info" }
+func (k Keys) hash(sku string) string { return string(k) + "key:" + sku + ":info" }
+
+// fence is the key of the highest fencing token that a SKU's stock has seen; done that of
+// the operations that were done to it, where the deduction remembers them.
+func (k Keys) fence(sku string) string { return k.text(sku) + ":fence" }
+
+func (k Keys) done(sku string) string { return k.text(sku) + ":done" }
 
 // Entry is one write to the stock, as the stock node wrote it down.
 type Entry struct {
@@ -33,9 +43,9 @@ type Entry struct {
 	Fence int64  // fencing token; 0: none
 }
 
-// Prepare lays out the stock: every SKU at the given level, in its form, and an empty
-// ledger. It touches no other keys.
-func Prepare(ctx context.Context, c redis.UniversalClient, f Form, skus []string, units int64) error {
+// Prepare lays out the stock: every SKU at the given level, in its form, of which no fencing
+// token was seen and no operation done yet, and an empty ledger. It touches no other keys.
+func (k Keys) Prepare(ctx context.Context, c redis.UniversalClient, f Form, skus []string, units int64) error {
 	if units < 0 {
 		return fmt.Errorf("prepare the stock: %d units are less than none", units)
 	}
@@ -45,13 +55,14 @@ func Prepare(ctx context.Context, c redis.UniversalClient, f Form, skus []string
 		}
 	}
 	_, err := c.TxPipelined(ctx, func(p redis.Pipeliner) error {
-		p.Del(ctx, Ledger)
+		p.Del(ctx, k.Ledger())
 		for _, sku := range skus {
 			switch f {
 			case String:
-				p.Set(ctx, stringKey(sku), units, 0)
+				p.Set(ctx, k.text(sku), units, 0)
+				p.Del(ctx, k.fence(sku), k.done(sku))
 			case Hash:
-				p.HSet(ctx, hashKey(sku), stockField, units)
+				p.HSet(ctx, k.hash(sku), stockField, units)
 			case Memory:
 			}
 		}
@@ -65,12 +76,12 @@ func Prepare(ctx context.Context, c redis.UniversalClient, f Form, skus []string
 
 // Level reads the level of one SKU. known is false where the node does not have it: for
 // Memory, and for a key that is gone.
-func Level(ctx context.Context, c redis.UniversalClient, f Form, sku string) (level int64, known bool, err error) {
+func (k Keys) Level(ctx context.Context, c redis.UniversalClient, f Form, sku string) (level int64, known bool, err error) {
 	switch f {
 	case String:
-		level, err = c.Get(ctx, stringKey(sku)).Int64()
+		level, err = c.Get(ctx, k.text(sku)).Int64()
 	case Hash:
-		level, err = c.HGet(ctx, hashKey(sku), stockField).Int64()
+		level, err = c.HGet(ctx, k.hash(sku), stockField).Int64()
 	case Memory:
 		return 0, false, nil
 	}
@@ -85,11 +96,11 @@ func Level(ctx context.Context, c redis.UniversalClient, f Form, sku string) (le
 
 // ReadLedger reads at most limit entries from position from on; fewer mean that the ledger
 // ends there.
-func ReadLedger(ctx context.Context, c redis.UniversalClient, from int64, limit int) ([]Entry, error) {
+func (k Keys) ReadLedger(ctx context.Context, c redis.UniversalClient, from int64, limit int) ([]Entry, error) {
 	if from < 0 || limit < 1 {
 		return nil, fmt.Errorf("read the ledger: no range of %d entries from %d", limit, from)
 	}
-	texts, err := c.LRange(ctx, Ledger, from, from+int64(limit)-1).Result()
+	texts, err := c.LRange(ctx, k.Ledger(), from, from+int64(limit)-1).Result()
 	if err != nil {
 		return nil, fmt.Errorf("read the ledger: %w", err)
 	}

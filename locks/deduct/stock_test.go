@@ -17,22 +17,22 @@ func TestPrepare(t *testing.T) {
 		t.Fatal(err)
 	}
 	for form, want := range map[deduct.Form]bool{deduct.String: true, deduct.Hash: true, deduct.Memory: false} {
-		if err := c.RPush(ctx, deduct.Ledger, "of an earlier run").Err(); err != nil {
+		if err := c.RPush(ctx, deduct.Keys("").Ledger(), "of an earlier run").Err(); err != nil {
 			t.Fatal(err)
 		}
-		if err := deduct.Prepare(ctx, c, form, []string{"a", "b"}, 12); err != nil {
+		if err := deduct.Keys("").Prepare(ctx, c, form, []string{"a", "b"}, 12); err != nil {
 			t.Fatal(err)
 		}
 		for _, sku := range []string{"a", "b"} {
-			level, known, err := deduct.Level(ctx, c, form, sku)
+			level, known, err := deduct.Keys("").Level(ctx, c, form, sku)
 			if err != nil || known != want || (known && level != 12) {
 				t.Errorf("form %d: level of %s is %d (known %v), %v; want 12, known: %v", form, sku, level, known, err, want)
 			}
 		}
-		if _, known, err := deduct.Level(ctx, c, form, "nobody's"); known || err != nil {
+		if _, known, err := deduct.Keys("").Level(ctx, c, form, "nobody's"); known || err != nil {
 			t.Errorf("form %d: the level of a SKU that is not there: known %v, %v", form, known, err)
 		}
-		if got, err := deduct.ReadLedger(ctx, c, 0, 10); err != nil || len(got) != 0 {
+		if got, err := deduct.Keys("").ReadLedger(ctx, c, 0, 10); err != nil || len(got) != 0 {
 			t.Errorf("form %d: the ledger begins with %v, %v; want it empty", form, got, err)
 		}
 	}
@@ -40,11 +40,11 @@ func TestPrepare(t *testing.T) {
 		t.Errorf("other keys are %v now, want [stays 9]: only the named stock may be touched", got)
 	}
 	for _, bad := range [][]string{{"a|b"}, {""}} {
-		if err := deduct.Prepare(ctx, c, deduct.String, bad, 1); err == nil {
+		if err := deduct.Keys("").Prepare(ctx, c, deduct.String, bad, 1); err == nil {
 			t.Errorf("SKU %q was taken, but the ledger cannot hold it", bad)
 		}
 	}
-	if err := deduct.Prepare(ctx, c, deduct.String, []string{"a"}, -1); err == nil {
+	if err := deduct.Keys("").Prepare(ctx, c, deduct.String, []string{"a"}, -1); err == nil {
 		t.Error("-1 units were taken")
 	}
 }
@@ -54,13 +54,13 @@ func TestReadLedgerInPieces(t *testing.T) {
 	c := redistest.Start(t).Client()
 	ctx := t.Context()
 	for i := range 7 {
-		if err := c.RPush(ctx, deduct.Ledger, fmt.Sprintf("a|%d|-|%d|%d|0", i+1, 7-i, 6-i)).Err(); err != nil {
+		if err := c.RPush(ctx, deduct.Keys("").Ledger(), fmt.Sprintf("a|%d|-|%d|%d|0", i+1, 7-i, 6-i)).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var ops []int64
 	for from := int64(0); ; {
-		piece, err := deduct.ReadLedger(ctx, c, from, 3)
+		piece, err := deduct.Keys("").ReadLedger(ctx, c, from, 3)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,14 +81,14 @@ func TestReadLedgerInPieces(t *testing.T) {
 		from  int64
 		limit int
 	}{{-1, 1}, {0, 0}} {
-		if _, err := deduct.ReadLedger(ctx, c, r.from, r.limit); err == nil {
+		if _, err := deduct.Keys("").ReadLedger(ctx, c, r.from, r.limit); err == nil {
 			t.Errorf("%d entries from %d were read: a negative index would count from the end", r.limit, r.from)
 		}
 	}
-	if err := c.RPush(ctx, deduct.Ledger, "garbage").Err(); err != nil {
+	if err := c.RPush(ctx, deduct.Keys("").Ledger(), "garbage").Err(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := deduct.ReadLedger(ctx, c, 0, 100); err == nil {
+	if _, err := deduct.Keys("").ReadLedger(ctx, c, 0, 100); err == nil {
 		t.Error("garbage in the ledger was read over")
 	}
 }

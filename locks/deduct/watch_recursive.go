@@ -19,8 +19,9 @@ func watchRecursive() Spec {
 			"under contention a client may abort again and again and starve",
 			"retries nest: they use up stack and the connection pool",
 		},
+		Steps: steps(sends("GET"), sends("EXEC")),
 		Open: func() Maker {
-			return func(c Config) Deduction { return &watchRecursiveDeduction{watched{base{c}}} }
+			return func(c Config) Deduction { return &watchRecursiveDeduction{watched{base{Config: c}}} }
 		},
 	}
 }

@@ -39,7 +39,7 @@ function decode(raw) {
   const data = {
     end: Math.max(raw.end, 1), lanes: raw.lanes || [], objects: raw.objects, notes: raw.notes,
     faults: (raw.faults || []).map((f) => ({ ...f, from: f.from * 1e6, to: f.to * 1e6 })),
-    violations: raw.violations, details: raw.details, gaps: raw.gaps || [],
+    nodes: raw.nodes || [], violations: raw.violations, details: raw.details, gaps: raw.gaps || [],
     ops: decodeOps(columns(raw.ops, "k"), (raw.lanes || []).length),
   };
   data.holds = decodeHolds(columns(raw.holds, "e"), data.ops);

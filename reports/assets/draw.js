@@ -4,24 +4,13 @@ const LEFT = 128, RIGHT = 14, OVERVIEW = 30, AXIS = 24, ROW = 19;
 
 // layout says where the rows are, in CSS pixels.
 function layout(data, width) {
-  const rows = faultRows(data.faults);
+  const rows = Math.max(0, ...data.faults.map((f) => f.row + 1));
   const lane = data.lanes.length <= 12 ? 28 : data.lanes.length <= 30 ? 20 : 13;
-  const marks = OVERVIEW + AXIS + 4, faults = marks + ROW, lanes = faults + rows.count * ROW + 2;
+  const marks = OVERVIEW + AXIS + 4, faults = marks + ROW, nodes = faults + rows * ROW + 2;
+  const lanes = nodes + data.nodes.length * ROW + (data.nodes.length ? 3 : 0);
   const ledger = lanes + lane * data.lanes.length;
-  return { width, plot: Math.max(50, width - LEFT - RIGHT), marks, faults, faultRow: rows.row, lanes, lane, ledger,
+  return { width, plot: Math.max(50, width - LEFT - RIGHT), marks, faults, nodes, lanes, lane, ledger,
     height: ledger + 28 };
-}
-
-// faultRows gives each fault a row in which its name touches no other, as far as three rows do.
-function faultRows(faults) {
-  const ends = [], row = [];
-  for (const f of faults) {
-    let r = ends.findIndex((end) => end <= f.from);
-    if (r < 0) r = ends.length < 3 ? ends.length : 2;
-    ends[r] = Math.max(ends[r] || 0, f.to);
-    row.push(r);
-  }
-  return { row, count: ends.length };
 }
 
 // colours reads the page's palette, so that the canvas follows light and dark.
@@ -64,7 +53,7 @@ function draw(ctx, data, view, lay, c, picked) {
   drawAxis(ctx, view, lay, c, X);
   for (const [i, f] of data.faults.entries()) {
     if (!seen(f.from, f.to)) continue;
-    const x = clipX(f.from), w = Math.max(clipX(f.to) - x, 2), y = lay.faults + lay.faultRow[i] * ROW;
+    const x = clipX(f.from), w = Math.max(clipX(f.to) - x, 2), y = lay.faults + f.row * ROW;
     ctx.fillStyle = c["fault-soft"];
     ctx.fillRect(x, y, w, lay.ledger - y);
     ctx.fillStyle = c["fault-strong"];
@@ -73,10 +62,11 @@ function draw(ctx, data, view, lay, c, picked) {
     }
     ctx.fillStyle = c.fault;
     ctx.fillRect(x, y + 1, w, ROW - 3);
-    const next = data.faults.findIndex((g, k) => k > i && lay.faultRow[k] === lay.faultRow[i]);
+    const next = data.faults.findIndex((g, k) => k > i && g.row === f.row);
     const room = (next < 0 ? LEFT + lay.plot : clipX(data.faults[next].from)) - x - w;
     faultName(ctx, f, x, w, room, y + ROW / 2, c);
   }
+  drawNodes(ctx, data, view, lay, c, clipX);
   for (const [from, to] of data.gaps) {
     if (!seen(from, to)) continue;
     ctx.fillStyle = c.lane;
@@ -121,6 +111,34 @@ function faultName(ctx, f, x, w, room, y, c) {
     ctx.textAlign = "left";
     ctx.fillText(name, x + w + 4, y);
   } else inside(ctx, name, f.name, x, w, y, c.paper);
+}
+
+// drawNodes shows what each node was: primary strong, replica soft, anything else hollow.
+function drawNodes(ctx, data, view, lay, c, clipX) {
+  for (const [n, node] of data.nodes.entries()) {
+    const y = lay.nodes + n * ROW;
+    ctx.fillStyle = c.text;
+    ctx.textAlign = "left";
+    ctx.fillText(node.node, 2, y + ROW / 2);
+    for (const [i, role] of node.r.entries()) {
+      const x = clipX(node.t[i]), w = clipX(roleEnd(data, node, i)) - x;
+      if (w <= 0) continue;
+      const primary = role === "primary", replica = role.startsWith("replica");
+      ctx.fillStyle = primary ? c.hold : replica ? c.remains : c.rule;
+      if (primary || replica) ctx.fillRect(x, y + 2, w, ROW - 4);
+      else ctx.fillRect(x, y + ROW / 2 - 1, w, 2);
+      if (!primary && !replica && ctx.measureText(role).width + 8 <= w) {
+        ctx.fillStyle = c.paper;
+        ctx.fillRect(x + w / 2 - ctx.measureText(role).width / 2 - 4, y + 2, ctx.measureText(role).width + 8, ROW - 4);
+      }
+      inside(ctx, role, role.split(" ")[0], x, w, y + ROW / 2, primary ? c.paper : c.text);
+    }
+  }
+}
+
+// roleEnd is where the i-th role of a node ends.
+function roleEnd(data, node, i) {
+  return i + 1 < node.t.length ? node.t[i + 1] : data.end;
 }
 
 function drawLanes(ctx, data, lay, c) {

@@ -191,6 +191,11 @@ function describe(data, lay, t, y, near, violation) {
     }
     return lines;
   }
+  const node = data.nodes[Math.floor((y - lay.nodes) / ROW)];
+  if (node && y < lay.lanes) {
+    const i = node.t.findLastIndex((at) => at <= t);
+    if (i >= 0) lines.push(`${node.node}: ${node.r[i]}, ${s(node.t[i])} to ${s(roleEnd(data, node, i))}`);
+  }
   const l = Math.floor((y - lay.lanes) / lay.lane);
   if (l >= 0 && l < data.lanes.length) {
     const window = { from: t - near, to: t + near };

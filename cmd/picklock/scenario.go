@@ -1,0 +1,242 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"picklock/harness"
+	"picklock/harness/scenario"
+	"picklock/harness/topology"
+)
+
+func newScenario(status *int) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "scenario",
+		Short: "The catalogue of known failures: list, explain and reproduce them",
+		Args:  noCommand,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(
+		&cobra.Command{
+			Use: "list", Short: "List the scenarios", Args: exactly(0, "no arguments"),
+			RunE: func(cmd *cobra.Command, _ []string) error { return listScenarios(cmd.OutOrStdout()) },
+		},
+		&cobra.Command{
+			Use: "show ID", Short: "Explain a scenario: what happens, step by step, and what prevents it",
+			Example: "  picklock scenario show misdelete", Args: exactly(1, "the id of one scenario"), ValidArgsFunction: completeScenarios,
+			RunE: func(cmd *cobra.Command, args []string) error { return showScenario(cmd.OutOrStdout(), args[0]) },
+		},
+		newScenarioRun(status),
+	)
+	return cmd
+}
+
+// scenarioFlags are the flags of scenario run.
+type scenarioFlags struct {
+	repeat, jobs                        int
+	seed                                uint64
+	root, runtime, reach, image, server string
+}
+
+func newScenarioRun(status *int) *cobra.Command {
+	var f scenarioFlags
+	cmd := &cobra.Command{
+		Use:   "run ID...|all",
+		Short: "Reproduce scenarios: the guilty must be caught, the innocent must pass",
+		Long: `Reproduce scenarios on real servers: the guilty lock must violate the judged property,
+explained, and the innocent one must keep it under the same fault. A scenario is
+reproduced when the guilty is caught in at least 19 of 20 runs, and the innocent passes
+in all of them.
+
+Exit status: 0 everything as expected, 1 an innocent lock violated its property,
+2 not reproduced, vacuous or unknown, 130 interrupted, 254 wrong usage, 255 picklock
+itself failed in a run.`,
+		Example: `  picklock scenario run misdelete
+  picklock scenario run all --repeat 20 --jobs 6`,
+		ValidArgsFunction: completeScenarios,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return &flagError{fmt.Errorf("%s takes the ids of scenarios, or all (see picklock scenario list)", cmd.CommandPath())}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			chosen, err := chooseScenarios(args)
+			if err != nil {
+				return err
+			}
+			if f.repeat < 1 || f.jobs < 1 {
+				return &flagError{errors.New("--repeat and --jobs must be at least 1")}
+			}
+			rows, err := f.run(cmd.Context(), cmd.OutOrStdout(), chosen)
+			if err != nil {
+				return err
+			}
+			*status = scenario.ExitCode(rows)
+			return nil
+		},
+	}
+	cmd.Flags().SortFlags = false
+	cmd.Flags().IntVar(&f.repeat, "repeat", 1, "runs of each case, each with a seed of its own")
+	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "seed of the first run; the next ones count up")
+	cmd.Flags().IntVar(&f.jobs, "jobs", 4, "tests side by side")
+	cmd.Flags().StringVar(&f.runtime, "runtime", "auto", "auto, docker or process")
+	cmd.Flags().StringVar(&f.reach, "reach", "auto", "how containers are reached: auto, container or published")
+	cmd.Flags().StringVar(&f.image, "image", "", "image of the nodes (default: picklock's own, built when it is missing)")
+	cmd.Flags().StringVar(&f.server, "server", "", "the server to test on (see picklock list servers)")
+	cmd.Flags().StringVar(&f.root, "store", "store", "folder that keeps the tests")
+	return cmd
+}
+
+func (f scenarioFlags) run(ctx context.Context, out io.Writer, chosen []scenario.Scenario) ([]scenario.Row, error) {
+	rt, why, err := topology.Select(ctx, f.runtime, topology.DockerOptions{Image: f.image, Reach: topology.Reach(f.reach)})
+	if err != nil {
+		return nil, err
+	}
+	cases := 0
+	for _, s := range chosen {
+		cases += len(s.Guilty) + len(s.Innocent)
+	}
+	fmt.Fprintf(out, "%d scenarios, %d runs, %d side by side; %s\n", len(chosen), cases*f.repeat, f.jobs, why)
+	if _, err := rt.Sweep(ctx); err != nil {
+		slog.Debug("sweep", "error", err)
+	}
+	done, began := 0, time.Now()
+	rows, err := scenario.RunAll(ctx, scenario.Plan{
+		Scenarios: chosen, Repeat: f.repeat, Seed: f.seed, Jobs: f.jobs,
+		Env: harness.Env{Runtime: rt, NoSweep: true, Sabotage: sabotaged()}, Keep: keep,
+		Options: func(o *harness.Options) { o.Root, o.Server, o.Reach, o.Image = f.root, f.server, f.reach, f.image },
+		Tell: func(r scenario.Run) {
+			done++
+			tellRun(out, r, done, cases*f.repeat, time.Since(began))
+		},
+	})
+	fmt.Fprintln(out)
+	return rows, errors.Join(err, printRows(out, rows))
+}
+
+func tellRun(out io.Writer, r scenario.Run, done, of int, took time.Duration) {
+	side, word := "innocent", "passed"
+	if r.Guilty {
+		side, word = "guilty", "caught"
+	}
+	switch {
+	case r.Err != nil:
+		word = "FAILED: " + oneLine(r.Err)
+	case !r.Met:
+		word = "NOT " + word + ": " + r.Why
+	}
+	fmt.Fprintf(out, "%4d/%d %4.0f s  %s, %s %s, seed %d: %s\n", done, of, took.Seconds(), r.Scenario, side, r.Case, r.Seed, word)
+	if r.Err != nil || !r.Met {
+		fmt.Fprintf(out, "          %s\n", r.Dir)
+	}
+}
+
+// printRows prints the table: how often the guilty were caught and the innocent passed,
+// and the median time to the violation.
+func printRows(out io.Writer, rows []scenario.Row) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "#\tscenario\tjudged on\tguilty caught\tinnocent passed\tmedian time\t")
+	for _, r := range rows {
+		median := "-"
+		if m := r.Median(); m >= 0 {
+			median = fmt.Sprintf("%.1f s", m)
+		}
+		word := ""
+		if !r.Reproduced() || !r.Passed() {
+			word = "FAILED"
+		}
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Scenario.Row, r.Scenario.ID, judgedOn(r.Scenario), share(r, true), share(r, false), median, word)
+	}
+	return w.Flush()
+}
+
+func judgedOn(s scenario.Scenario) string {
+	on := slices.Clone(s.Judged)
+	for _, m := range s.Measured {
+		on = append(on, m.Measure)
+	}
+	if len(on) > 1 {
+		return on[0] + ", ..."
+	}
+	return strings.Join(on, ", ")
+}
+
+func share(r scenario.Row, guilty bool) string {
+	met, of := r.Count(guilty)
+	if of == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%d/%d", met, of)
+}
+
+func listScenarios(out io.Writer) error {
+	all, err := scenario.All()
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, s := range all {
+		fmt.Fprintf(w, "%d\t%s\t%s\n", s.Row, s.ID, s.Title)
+	}
+	return w.Flush()
+}
+
+func showScenario(out io.Writer, id string) error {
+	chosen, err := chooseScenarios([]string{id})
+	if err != nil {
+		return err
+	}
+	s := chosen[0]
+	fmt.Fprintf(out, "%d %s: %s\n\n%s\n\nWhat prevents it:\n%s\n", s.Row, s.ID, s.Title, strings.TrimSpace(s.Happens), strings.TrimSpace(s.Fix))
+	if s.Note != "" {
+		fmt.Fprintf(out, "\nNote:\n%s\n", strings.TrimSpace(s.Note))
+	}
+	fmt.Fprintf(out, "\nSource: %s\nJudged on: %s\nGuilty: %s\nInnocent: %s\n", s.Source,
+		strings.Join(append(slices.Clone(s.Judged), s.Measures()...), ", "), strings.Join(s.Names(true), "; "), strings.Join(s.Names(false), "; "))
+	return nil
+}
+
+func chooseScenarios(ids []string) ([]scenario.Scenario, error) {
+	all, err := scenario.All()
+	if err != nil {
+		return nil, err
+	}
+	if slices.Contains(ids, "all") {
+		return all, nil
+	}
+	var chosen []scenario.Scenario
+	for _, id := range ids {
+		at := slices.IndexFunc(all, func(s scenario.Scenario) bool { return s.ID == id })
+		if at < 0 {
+			return nil, harness.Unknown("scenario", id, scenarioIDs(all))
+		}
+		chosen = append(chosen, all[at])
+	}
+	return chosen, nil
+}
+
+func scenarioIDs(all []scenario.Scenario) []string {
+	ids := make([]string, len(all))
+	for i, s := range all {
+		ids[i] = s.ID
+	}
+	return ids
+}
+
+func completeScenarios(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	all, err := scenario.All()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	return append(scenarioIDs(all), "all"), cobra.ShellCompDirectiveNoFileComp
+}

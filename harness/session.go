@@ -1,0 +1,284 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"time"
+
+	"picklock/harness/client"
+	"picklock/harness/history"
+	"picklock/harness/store"
+	"picklock/harness/topology"
+	"picklock/locks"
+	"picklock/nemesis"
+	"picklock/nemesis/wire"
+)
+
+// session is the time in which clients live.
+type session struct {
+	test      *store.Test
+	env       Env
+	log       *slog.Logger
+	pool      *client.Pool
+	collector *history.Collector
+	stock     *stockKeeper
+	nodes     []topology.Node // that faults may touch
+	wire      *wire.Proxy     // nil: no fault needs it
+	nemesis   *nemesis.Runner
+	watch     *watch
+	gauge     *gauge
+	start     int64 // ns: the load began
+}
+
+func newSession(t *store.Test, env Env, dir store.Dir, cluster topology.Cluster, log *slog.Logger) (*session, error) {
+	spec, _ := locks.Find(t.Lock) // Plan has looked
+	journal, err := filepath.Abs(dir.Path(store.Journals))
+	if err != nil {
+		return nil, err
+	}
+	s := &session{test: t, env: env, log: log, gauge: newGauge(params(t, spec.Meta))}
+	cfg := clientConfig(t, spec.Meta, journal)
+	stock := s.arrange(&cfg, cluster.Nodes())
+	w, err := history.Create(dir.Path(store.HistoryFile))
+	if err != nil {
+		return nil, err
+	}
+	s.pool = client.NewPool(cfg, env.Executable, t.Run, dir.Path(store.ClientLogs))
+	if needs(t).Wire {
+		if err := s.layWire(cluster.Nodes()); err != nil {
+			return nil, errors.Join(err, s.wire.Close())
+		}
+	}
+	s.collector = history.NewCollector(cfg.Journal, w, func(e *history.Event) {
+		s.pool.Watch(e)
+		s.gauge.see(e)
+	})
+	s.stock = newStockKeeper(*t, stock, s.collector.Record, log)
+	s.watch = newWatch(s.nodes, stock, s.collector.Record)
+	s.nemesis = s.newNemesis(cfg.Stock)
+	return s, nil
+}
+
+func clientConfig(t *store.Test, m locks.Meta, journal string) client.Config {
+	cfg := client.Config{
+		Clients: t.Clients, Workers: t.Workers, Journal: journal,
+		Lock: t.Lock, Deduct: t.Deduct, Addrs: map[string]string{}, Aliases: map[string]string{}, Replicas: t.Replicas,
+		Prefix: t.Prefix, Customer: t.Customer, TTL: time.Duration(t.TTL), SKUs: t.SKUs, Initial: t.Stock, Depth: 1,
+		Think: time.Duration(t.Think), ThinkAfter: time.Duration(t.Pause), Rate: t.Rate,
+		AcquireTimeout: time.Duration(t.AcquireTimeout), RedisTimeout: time.Duration(t.RedisTimeout), Seed: t.Seed,
+	}
+	if m.Reentrant {
+		cfg.Depth = 2
+	}
+	return cfg
+}
+
+// arrange tells the clients of the nodes, sets those aside that faults may touch, and
+// returns the one that keeps the stock.
+func (s *session) arrange(cfg *client.Config, all []topology.Node) (stock topology.Node) {
+	for _, n := range all {
+		cfg.Addrs[n.Name()] = n.Addr()
+		cfg.Aliases[n.Inside()] = n.Name()
+		switch n.Kind() {
+		case topology.StockNode:
+			stock = n
+			continue
+		case topology.SentinelNode:
+			cfg.Sentinels = append(cfg.Sentinels, n.Name())
+		default:
+			cfg.Locks = append(cfg.Locks, n.Name())
+		}
+		s.nodes = append(s.nodes, n)
+	}
+	if stock == nil {
+		stock = s.nodes[0]
+	}
+	cfg.Stock = stock.Name()
+	return stock
+}
+
+// layWire leads every client to every node through the proxy.
+func (s *session) layWire(all []topology.Node) error {
+	s.wire = wire.New(s.log)
+	ways := make([]map[string]string, s.test.Clients)
+	for i := range ways {
+		ways[i] = map[string]string{}
+		for _, n := range all {
+			addr, err := s.wire.Listen(i, n.Name(), n.Addr)
+			if err != nil {
+				return fmt.Errorf("lay the wire from client %d to %s: %w", i, n.Name(), err)
+			}
+			ways[i][n.Name()] = addr
+		}
+	}
+	s.pool.Through(func(i int, node string) string { return ways[i][node] })
+	return nil
+}
+
+func (s *session) newNemesis(stock string) *nemesis.Runner {
+	t := s.test
+	lock, _ := locks.Find(t.Lock)
+	sale, _ := findDeduction(t.Deduct) // Plan has looked
+	return &nemesis.Runner{
+		World: nemesis.World{
+			Clients: clients{s.pool}, Nodes: s.nodes, Wire: s.wire, Steps: stepsOf(lock, sale), StockNode: stock,
+			TTL: time.Duration(t.TTL), Moved: s.pool.Moved, Sabotage: s.env.Sabotage,
+			Seconds: func(ns int64) float64 { return float64(ns-s.start) / 1e9 },
+		},
+		Plan: planned(t.Schedule), Overlap: overlaps(t),
+		Log: s.log, Record: s.collector.Record, Active: s.gauge.setFault,
+	}
+}
+
+// Intervals and bounds of a session.
+const (
+	pollEvery   = 20 * time.Millisecond  // the journals are drained
+	ledgerEvery = 250 * time.Millisecond // the ledger is carried over
+	tellEvery   = 200 * time.Millisecond // progress is told
+	tailMargin  = 200 * time.Millisecond // beyond TTL and grace after the last heal
+	tidyTimeout = 30 * time.Second       // servers of the user are left clean
+	patience    = 5 * time.Second        // beyond what a sale may take, for workers to stop
+)
+
+func (s *session) run(ctx context.Context) (err error) {
+	s.env.progress(Progress{Phase: "starting the clients"})
+	if err := s.stock.prepare(ctx); err != nil {
+		return err
+	}
+	if err := s.pool.Start(ctx, s.collector); err != nil {
+		return err
+	}
+	s.watch.begin(ctx)
+	s.start = history.Now()
+	s.collector.Record(history.Event{Time: s.start, Type: history.Begin, Note: "picklock history 1, run " + s.test.Run})
+	if err := s.pool.Go(); err != nil {
+		return err
+	}
+	// Background work ends when the load does; each of it has its say in errs.
+	load, endLoad := context.WithCancel(ctx)
+	defer endLoad()
+	errs, healed := make(chan error, 5), make(chan int64, 1)
+	go func() { errs <- s.poll(load, endLoad) }()
+	go func() { s.stock.follow(load, ledgerEvery); errs <- nil }()
+	go func() { s.tell(load); errs <- nil }()
+	go func() { s.watch.follow(load); errs <- nil }()
+	go func() {
+		at, err := s.unleash(load)
+		healed <- at
+		errs <- err
+	}()
+	waitUntil(load, s.start+int64(s.test.TimeLimit))
+	select {
+	case at := <-healed:
+		// A heal that took longer than planned (a slow restart, a busy machine) must not
+		// cost the quiet tail that liveness is judged in.
+		waitUntil(load, at+int64(s.test.TTL)+int64(s.test.Grace)+int64(tailMargin))
+	case <-load.Done():
+	}
+	endLoad()
+	for range cap(errs) {
+		err = errors.Join(err, <-errs)
+	}
+	return errors.Join(err, s.finish(ctx))
+}
+
+// poll drains the journals; a record that cannot be kept ends the load.
+func (s *session) poll(ctx context.Context, endLoad func()) error {
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			if err := s.collector.Poll(); err != nil {
+				endLoad()
+				return fmt.Errorf("keep the record: %w", err)
+			}
+		}
+	}
+}
+
+// unleash runs the nemesis and tells when the last fault was healed (ns); when it
+// returns every fault that does not stay is healed, or the error says which is not.
+func (s *session) unleash(ctx context.Context) (healed int64, err error) {
+	t := s.test
+	deadline := s.start + int64(t.TimeLimit) - int64(nemesis.Tail(time.Duration(t.TTL), time.Duration(t.Grace)))
+	return s.nemesis.Run(ctx, s.start, deadline)
+}
+
+// finish stops the clients and closes the record, interrupted or not.
+func (s *session) finish(ctx context.Context) error {
+	interrupted := ctx.Err() != nil
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	t := s.test
+	// A sale at hand takes its think time and a handful of replies at most.
+	bound := patience + 2*time.Duration(t.Think) + 20*time.Duration(t.RedisTimeout)
+	s.pool.TellStop()
+	// A hung worker must go on before it can stop; a server's clock must not jump before
+	// the last client has.
+	err := s.nemesis.Heal(ctx, nemesis.OnClients)
+	killed, serr := s.pool.Stop(ctx, bound)
+	err = errors.Join(err, serr, s.nemesis.Heal(ctx, nemesis.OnServers))
+	if killed > 0 {
+		s.log.Warn("clients that did not stop were killed", "clients", killed)
+	}
+	s.watch.end(ctx)
+	err = errors.Join(err, s.pool.Died(), s.stock.finish(ctx))
+	note := ""
+	if interrupted {
+		note = fmt.Sprintf("the test was interrupted; judged up to %.3f s", float64(history.Now()-s.start)/1e9)
+	}
+	return errors.Join(err, s.collector.Finish(history.Event{Time: history.Now(), Type: history.End, Note: note}))
+}
+
+func (s *session) close() error {
+	s.pool.Close()
+	if s.wire == nil {
+		return nil
+	}
+	return s.wire.Close()
+}
+
+// tidy removes what the test wrote to servers that are not picklock's, once nobody writes
+// any more.
+func (s *session) tidy(ctx context.Context) error {
+	if s.test.Prefix == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tidyTimeout)
+	defer cancel()
+	var errs []error
+	for _, n := range s.nodes {
+		errs = append(errs, clearKeys(ctx, n, s.test.Prefix))
+	}
+	return errors.Join(errs...)
+}
+
+// clients is the pool as the nemesis sees it.
+type clients struct{ *client.Pool }
+
+func (c clients) Holders() ([]nemesis.Holding, error) { return holdings(c.Pool.Holders()) }
+
+func (c clients) Waiters() ([]nemesis.Holding, error) { return holdings(c.Pool.Waiters()) }
+
+func holdings(all []client.Holding, err error) ([]nemesis.Holding, error) {
+	out := make([]nemesis.Holding, len(all))
+	for i, h := range all {
+		out[i] = nemesis.Holding(h)
+	}
+	return out, err
+}
+
+func waitUntil(ctx context.Context, at int64) {
+	t := time.NewTimer(time.Duration(at - history.Now()))
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}

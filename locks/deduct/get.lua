@@ -1,0 +1,2 @@
+-- Reads a level. KEYS: stock. Answers it, nil: there is none.
+return redis.call('get', KEYS[1])

@@ -1,0 +1,144 @@
+package models
+
+import (
+	"cmp"
+	"slices"
+
+	"picklock/harness/history"
+)
+
+// measureHandovers times how a lock goes from one owner to the next: what a release that
+// was lost, an orphan, a split vote or a sleeping waiter costs.
+func (r *record) measureHandovers(m *Measures) {
+	var released, regranted, next []int64
+	longest, total := int64(0), int64(0)
+	for _, name := range r.names {
+		for _, x := range r.handovers(name) {
+			longest = max(longest, x.idle)
+			total += x.idle
+			if x.release == nil {
+				continue
+			}
+			released = append(released, x.waited)
+			next = append(next, max(0, x.grant.Return-x.release.Return))
+			if g := x.grant; x.release.Outcome == history.OutcomeOK && (g.Client != x.release.Client || g.Worker != x.release.Worker) {
+				regranted = append(regranted, max(0, g.Return-x.release.Return))
+			}
+		}
+	}
+	slices.Sort(released)
+	slices.Sort(regranted)
+	slices.Sort(next)
+	m.RegrantP50MS = quantile(regranted, 0.50)
+	m.ReleaseToGrantP50MS, m.ReleaseToGrantMaxMS = quantile(released, 0.50), quantile(released, 1)
+	m.LongestIdleMS, m.IdleS = float64(longest)/1e6, float64(total)/1e9
+	if ttl := float64(r.p.TTL) / 1e6; ttl > 0 && !r.p.NoTTL {
+		m.ReleaseToGrantP50TTL, m.ReleaseToGrantMaxTTL = m.ReleaseToGrantP50MS/ttl, m.ReleaseToGrantMaxMS/ttl
+		m.LongestIdleTTL = m.LongestIdleMS / ttl
+		m.NextGrantP50TTL = quantile(next, 0.50) / ttl
+	}
+}
+
+// handover is a stretch in which nobody believed to hold a lock and nobody was granted it.
+type handover struct {
+	idle int64 // ns of it in which somebody waited for the lock
+	// release and grant are set if it lies between the two; whatever the reply to the
+	// release was, the client takes the lock for given back. waited is then the ns from the
+	// return of the one to the return of the other in which somebody waited; 0 where the
+	// grant returned first.
+	release, grant *history.Operation
+	waited         int64
+}
+
+// handovers gives all of them for one lock, in order.
+func (r *record) handovers(name string) []handover {
+	type taken struct {
+		span
+		grant *history.Operation // that the lock acknowledged; nil: it is only believed
+	}
+	var all []taken
+	for _, g := range r.byLock[name] {
+		for _, a := range g.acquires {
+			if a.Outcome == history.OutcomeOK {
+				all = append(all, taken{span{a.Return, a.Return}, a})
+			}
+		}
+	}
+	releases := map[int64]*history.Operation{} // those that ended holds, by their invocation
+	for _, h := range r.locks[name] {
+		all = append(all, taken{h.span, nil})
+		for _, x := range h.releases {
+			if h.real && h.how == endsRelease && x.Invoke == h.to && x.Return != history.Never {
+				releases[h.to] = x
+			}
+		}
+	}
+	// A grant and its hold begin together. The grants stand first and stay so: they say how
+	// the gap before them ended.
+	slices.SortStableFunc(all, func(a, b taken) int { return cmp.Compare(a.from, b.from) })
+	waits := r.waits(name)
+	var out []handover
+	gap := func(s span, grant *history.Operation) {
+		if s.empty() {
+			return
+		}
+		x := handover{idle: waits.within(s)}
+		if back := releases[s.from]; back != nil && grant != nil {
+			x.release, x.grant = back, grant
+			x.waited = waits.within(span{back.Return, s.to})
+		}
+		out = append(out, x)
+	}
+	free := r.Start
+	for _, t := range all {
+		gap(span{free, t.from}, t.grant)
+		free = max(free, t.to)
+	}
+	gap(span{free, r.End}, nil)
+	return out
+}
+
+// waiting is when somebody waited for a lock: spans that do not touch, in order, and the
+// time waited before each.
+type waiting struct {
+	spans  []span
+	before []int64
+}
+
+// waits gathers the acquires of one lock. One that has no known return waited until its
+// client died or the record ends.
+func (r *record) waits(name string) waiting {
+	var all []span
+	for _, g := range r.byLock[name] {
+		for _, a := range g.acquires {
+			s := span{a.Invoke, a.Return}
+			if a.Return == history.Never {
+				s.to = min(r.died(a.Client, a.Invoke), r.End)
+			}
+			all = append(all, s)
+		}
+	}
+	var w waiting
+	total := int64(0)
+	for _, s := range merge(all) {
+		w.spans, w.before = append(w.spans, s), append(w.before, total)
+		total += s.to - s.from
+	}
+	return w
+}
+
+// within is how much of s (in ns) somebody waited.
+func (w waiting) within(s span) int64 {
+	if s.empty() {
+		return 0
+	}
+	return w.until(s.to) - w.until(s.from)
+}
+
+func (w waiting) until(t int64) int64 {
+	n, _ := slices.BinarySearchFunc(w.spans, t, func(s span, t int64) int { return cmp.Compare(s.from, t) })
+	if n == 0 {
+		return 0
+	}
+	return w.before[n-1] + min(t, w.spans[n-1].to) - w.spans[n-1].from
+}

@@ -1,0 +1,93 @@
+package models
+
+import (
+	"cmp"
+	"slices"
+
+	"picklock/harness/history"
+)
+
+// measureReleases counts sales that the caller takes for failed because the release threw,
+// releases that left a lock behind that its owner still held, and those that were told
+// "not held" by their own doing.
+func (r *record) measureReleases(m *Measures) {
+	for _, name := range r.names {
+		granted := r.grantsOf(name)
+		for _, g := range r.byLock[name] {
+			for _, o := range g.releases {
+				if o.Belief == history.ThrowsToCaller {
+					m.SoldButFailed += r.salesUnder(o.Grant)
+				}
+				if o.Outcome == history.OutcomeOK || !r.leased(g, o) {
+					continue
+				}
+				switch {
+				case o.Code == history.CodeNoEffect:
+					m.LostReleases++
+				case o.Code == history.CodeNotHeld && freedByItself(g, o) && !granted.other(g, span{from(g.outer), o.Invoke}):
+					m.FalseNotHeld++
+				}
+			}
+		}
+	}
+}
+
+// salesUnder counts the sales that were reported under a grant.
+func (r *record) salesUnder(grant int64) int {
+	n := 0
+	for _, d := range r.sold[grant] {
+		if d.Outcome == history.OutcomeOK && d.Sold {
+			n++
+		}
+	}
+	return n
+}
+
+// leased says whether the lease of a grant certainly ran throughout an operation.
+func (r *record) leased(g *group, o *history.Operation) bool {
+	return slices.ContainsFunc(r.leases(g), func(l span) bool { return l.from <= o.Invoke && o.Return < l.to })
+}
+
+// freedByItself says whether an own try may have freed the lock before a release was told
+// "not held", be that its outcome or, where the lock knows of a try without an answer, the
+// last that it was told. Not if it tried only once, and not after a release that worked.
+func freedByItself(g *group, o *history.Operation) bool {
+	return o.Attempts != 1 && !slices.ContainsFunc(g.releases, func(x *history.Operation) bool {
+		return x.Outcome == history.OutcomeOK && x.Invoke < o.Return
+	})
+}
+
+// grantList is the acknowledged grants of one lock by return, with the earliest start
+// among each and those after it.
+type grantList struct {
+	grants   []*group
+	earliest []int64
+}
+
+func (r *record) grantsOf(name string) grantList {
+	var l grantList
+	for _, g := range r.byLock[name] {
+		if g.granted() {
+			l.grants = append(l.grants, g)
+		}
+	}
+	slices.SortStableFunc(l.grants, func(a, b *group) int { return cmp.Compare(a.outer.Return, b.outer.Return) })
+	l.earliest = make([]int64, len(l.grants))
+	next := history.Never
+	for i := len(l.grants) - 1; i >= 0; i-- {
+		next = min(next, from(l.grants[i].outer))
+		l.earliest[i] = next
+	}
+	return l
+}
+
+// other says whether another grant than g can have been made at a moment of s.
+func (l grantList) other(g *group, s span) bool {
+	i, _ := slices.BinarySearchFunc(l.grants, s.from, func(x *group, t int64) int { return cmp.Compare(x.outer.Return, t) })
+	for ; i < len(l.grants) && l.earliest[i] <= s.to; i++ {
+		if x := l.grants[i]; x != g && from(x.outer) <= s.to {
+			return true
+		}
+	}
+	return false
+}
