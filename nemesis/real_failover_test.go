@@ -39,7 +39,7 @@ func TestRealFailover(t *testing.T) {
 		plan nemesis.Planned
 		want []string
 	}{
-		{nemesis.Planned{Kind: "failover"}, []string{"is primary by its ROLE and by 3 of 3 Sentinels", "s after the fault began"}},
+		{nemesis.Planned{Kind: "failover"}, []string{"is primary by its ROLE and by ", " of 3 Sentinels", "s after the fault began"}},
 		{nemesis.Planned{Kind: "failover", With: map[string]string{"how": "death"}}, []string{"is primary by its ROLE", "s after the fault began"}},
 		{nemesis.Planned{Kind: "stale-promotion"}, []string{"does not hear", "EXISTS lock:played answered 0 at all replicas", "no release recorded"}},
 		{nemesis.Planned{Kind: "stale-promotion", With: map[string]string{"by": "sentinel"}}, []string{"EXISTS lock:played answered 0 at all replicas", "no release recorded"}},
