@@ -1,0 +1,184 @@
+package fast
+
+import (
+	"cmp"
+	"slices"
+
+	"picklock/models/spec"
+)
+
+// stretch is a time in which all permits are taken: its inside, without its ends.
+type stretch struct{ from, to int64 }
+
+// sweep looks for moments at which there are more cores than permits, and gives the
+// stretches in which there are just as many, by time.
+func (c *lockChecker) sweep() (full []stretch, bad []int) {
+	if c.permits == 1 {
+		return c.sweepOne()
+	}
+	return c.sweepMany()
+}
+
+// sweepOne is sweep for a single permit: each core is a stretch.
+func (c *lockChecker) sweepOne() (full []stretch, bad []int) {
+	last := 0 // the core that ends last
+	if len(c.windows) > 0 {
+		full = make([]stretch, 0, len(c.cores))
+	}
+	for i := range c.cores {
+		h := &c.cores[i]
+		if i > 0 {
+			end := c.cores[last].to
+			if h.from < end || planted&quirkTouching != 0 && h.from == end {
+				return nil, []int{int(c.cores[last].op), int(h.op)}
+			}
+		}
+		if h.to >= c.cores[last].to {
+			last = i
+		}
+		if len(c.windows) > 0 && h.from < h.to {
+			full = append(full, stretch{h.from, h.to})
+		}
+	}
+	return full, nil
+}
+
+// sweepMany goes through starts and ends together. At one moment the ends come first,
+// then the cores without length, which leave again at once, then the starts.
+func (c *lockChecker) sweepMany() (full []stretch, bad []int) {
+	ends := make([]int64, 0, len(c.cores))
+	for _, h := range c.cores {
+		if h.from < h.to {
+			ends = append(ends, h.to)
+		}
+	}
+	slices.Sort(ends)
+	var taken []int32 // acquires of the cores that began and may not have ended, for the report
+	active, ended := 0, 0
+	for i := range c.cores {
+		h := &c.cores[i]
+		for ended < len(ends) && (ends[ended] < h.from || ends[ended] == h.from && planted&quirkTouching == 0) {
+			if active == c.permits {
+				full[len(full)-1].to = ends[ended]
+			}
+			ended++
+			active--
+		}
+		if active == c.permits {
+			for k := i - 1; k >= 0 && len(taken) < c.permits; k-- {
+				if c.cores[k].to > h.from {
+					taken = append(taken, c.cores[k].op)
+				}
+			}
+			return nil, positions(append(taken, h.op))
+		}
+		if h.from == h.to {
+			continue
+		}
+		if active++; active == c.permits {
+			full = append(full, stretch{h.from, spec.Never})
+		}
+	}
+	if active == c.permits && ended < len(ends) {
+		full[len(full)-1].to = ends[ended]
+	}
+	return full, nil
+}
+
+func positions(ops []int32) []int {
+	out := make([]int, len(ops))
+	for i, o := range ops {
+		out[i] = int(o)
+	}
+	return out
+}
+
+// placeWindows looks whether each window has a moment that is not inside a full stretch.
+func (c *lockChecker) placeWindows(full []stretch) (bad []int) {
+	if planted&quirkNoWindow != 0 {
+		return nil
+	}
+	for _, w := range c.windows {
+		if at := free(full, w.from); at > w.to {
+			return append([]int{int(w.op)}, c.around(w)...)
+		}
+	}
+	return nil
+}
+
+// around gives acquires of cores that a window lies inside of.
+func (c *lockChecker) around(w hold) (ops []int) {
+	n, _ := slices.BinarySearchFunc(c.cores, w.from, func(h hold, t int64) int { return cmp.Compare(h.from, t) })
+	for i := n - 1; i >= 0 && len(ops) < c.permits; i-- {
+		if c.cores[i].to > w.to {
+			ops = append(ops, int(c.cores[i].op))
+		}
+	}
+	return ops
+}
+
+// free is the first moment from t on that is not inside a stretch.
+func free(full []stretch, t int64) int64 {
+	i, _ := slices.BinarySearchFunc(full, t, func(s stretch, t int64) int { return cmp.Compare(s.from, t) })
+	if planted&quirkWindowEnds != 0 && i < len(full) && full[i].from == t {
+		i++
+	}
+	if i > 0 && full[i-1].to > t {
+		return full[i-1].to
+	}
+	return t
+}
+
+// fences looks whether the fences rise. Windows with a fence are placed as early as they
+// can be, each after all holds of a lower one.
+func (c *lockChecker) fences(full []stretch) (bad []int) {
+	told := make([]hold, 0, len(c.cores))
+	for _, h := range c.cores {
+		if h.fence != 0 {
+			told = append(told, h)
+		}
+	}
+	cores := len(told)
+	for _, w := range c.windows {
+		if w.fence != 0 {
+			told = append(told, w)
+		}
+	}
+	if len(told) > cores {
+		return c.placeByFence(told, cores, full)
+	}
+	for i := 1; i < len(told); i++ {
+		if f := told[i].fence; f < told[i-1].fence || f == told[i-1].fence && planted&quirkFenceTwice == 0 {
+			return []int{int(told[i-1].op), int(told[i].op)}
+		}
+	}
+	return nil
+}
+
+// placeByFence places holds, of which the first cores are cores, in the order of their fences.
+func (c *lockChecker) placeByFence(told []hold, cores int, full []stretch) (bad []int) {
+	order := make([]int, len(told))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(told[a].fence, told[b].fence) })
+	now := told[order[0]].from
+	for k, i := range order {
+		h := told[i]
+		if k > 0 {
+			if before := told[order[k-1]]; before.fence == h.fence {
+				return []int{int(before.op), int(h.op)}
+			}
+			now = max(now, h.from)
+		}
+		if i < cores {
+			if now > h.from {
+				return []int{int(told[order[k-1]].op), int(h.op)}
+			}
+			now = h.to
+		} else if now = free(full, now); now > h.to {
+			return []int{int(told[order[max(k-1, 0)]].op), int(h.op)}
+		}
+	}
+	return nil
+}
