@@ -44,6 +44,7 @@ func Judge(h *history.History, p Params) *Report {
 	for _, j := range report.Properties {
 		report.Verdict = report.Verdict.Worse(j.Verdict)
 	}
+	report.Disagreements = r.disagreements
 	report.Measures = measure(r)
 	report.VacuousWhy = vacuous(r, report.Measures)
 	report.Vacuous = len(report.VacuousWhy) > 0
@@ -60,6 +61,9 @@ func (p Params) withDefaults() Params {
 	}
 	if p.Grace == 0 {
 		p.Grace = time.Second
+	}
+	if p.Checker == "" {
+		p.Checker = Fast
 	}
 	if p.PorcupineTimeout <= 0 {
 		p.PorcupineTimeout = 30 * time.Second

@@ -6,6 +6,8 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"picklock/harness/history"
+	"picklock/models/fast"
+	"picklock/models/spec"
 )
 
 // judgeLinearizableLock: the acquires and releases of each lock linearize as an
@@ -20,15 +22,27 @@ func judgeLinearizableLock(r *record) *Judgement {
 			continue
 		}
 		f.checked += len(ops)
-		split := lockPieces(ops, r.sizes.piece)
-		pieces := make([]piece, len(split))
-		for i := range split {
-			pieces[i] = split[i].piece(split[i].cut[0], r)
-		}
-		switch res := search(pieces, r.p.PorcupineTimeout); res.result {
+		var split []lockPiece
+		res := r.settle(f, question{
+			object: name,
+			fast: func(lim fast.Limits) fast.Result {
+				return fast.Lock(r.lockKind(), specOps(make([]spec.LockOp, 0, len(ops)), ops), lim)
+			},
+			pieces: func() []piece {
+				split = lockPieces(ordered(ops), r.sizes.piece)
+				pieces := make([]piece, len(split))
+				for i := range split {
+					pieces[i] = split[i].piece(split[i].cut[0], r)
+				}
+				return pieces
+			},
+		})
+		switch res.result {
 		case porcupine.Unknown:
-			f.unknown("porcupine did not decide %s within %s: it is linearizable up to %s", name, r.p.PorcupineTimeout,
-				r.at(max(r.Start, res.cut, split[res.piece].ops[0].from)))
+			if res.piece >= 0 {
+				f.unknown("%s was not decided within %s: it is linearizable up to %s", name, r.p.PorcupineTimeout,
+					r.at(max(r.Start, res.cut, split[res.piece].ops[0].from)))
+			}
 		case porcupine.Illegal:
 			x, picture := r.illegalLock(name, &split[res.piece], res.cut)
 			f.add(x)

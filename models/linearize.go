@@ -8,6 +8,7 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"picklock/harness/history"
+	"picklock/models/fast"
 )
 
 // This file drives porcupine so that long histories are decided too. Two facts make it
@@ -37,6 +38,8 @@ type piece struct {
 	// known gives the operations as they were known at time t; history.Never: all, to the
 	// end. Operations that may take effect later return at the far end of the axis.
 	known func(t int64) []porcupine.Operation
+	// fast decides the piece without porcupine, as far as that goes; nil: it cannot be.
+	fast func(fast.Limits) fast.Result
 }
 
 // sizes say how finely a history is cut. They decide how long porcupine takes, never what

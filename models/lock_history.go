@@ -7,6 +7,8 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"picklock/harness/history"
+	"picklock/models/fast"
+	"picklock/models/spec"
 )
 
 // lockOp is one operation of the sequential specification with the interval in which it
@@ -16,7 +18,7 @@ type lockOp struct {
 	grant int64
 	span  // inclusive; to Never: at any time, or never
 	op    *history.Operation
-	text  string
+	what  string // what it does, after the worker's name
 }
 
 func (o *lockOp) optional() bool { return o.step >= mayAcquire }
@@ -34,12 +36,20 @@ func (o *lockOp) optional() bool { return o.step >= mayAcquire }
 //     effect and after which the client went away, and an acquire whose client went away:
 //     nobody will release that lock any more, and its TTL may.
 //   - An acknowledged release of somebody who never acquired is illegal.
+//
+// They come grant by grant, in the order of their invocations.
 func (r *record) lockOps(name string) []lockOp {
 	var all []lockOp
 	for _, g := range r.byLock[name] {
-		all = append(all, r.grantOps(g)...)
+		all = r.grantOps(all, g)
 	}
-	all = bounded(all)
+	return all
+}
+
+// ordered gives lock operations by invocation, for porcupine: those that may happen with
+// the end that they have.
+func ordered(all []lockOp) []lockOp {
+	all = bounded(slices.Clone(all))
 	slices.SortStableFunc(all, func(a, b lockOp) int {
 		if c := cmp.Compare(a.from, b.from); c != 0 {
 			return c
@@ -49,10 +59,11 @@ func (r *record) lockOps(name string) []lockOp {
 	return all
 }
 
-func (r *record) grantOps(g *group) []lockOp {
-	var all []lockOp
-	add := func(step lockStep, o *history.Operation, inv, ret int64, text string) {
-		all = append(all, lockOp{step, g.grant, span{inv, max(inv, ret)}, o, who(o) + " " + text})
+// grantOps adds what was done with one grant.
+func (r *record) grantOps(all []lockOp, g *group) []lockOp {
+	first := len(all)
+	add := func(step lockStep, o *history.Operation, inv, ret int64, what string) {
+		all = append(all, lockOp{step, g.grant, span{inv, max(inv, ret)}, o, what})
 	}
 	proof := history.Never // the first return of an acknowledged release
 	for _, x := range g.releases {
@@ -109,6 +120,7 @@ func (r *record) grantOps(g *group) []lockOp {
 			add(mayReleaseFull, g.outer, t, history.Never, "may be rid of the lock")
 		}
 	}
+	slices.SortStableFunc(all[first:], func(a, b lockOp) int { return cmp.Compare(a.from, b.from) })
 	return all
 }
 
@@ -251,20 +263,50 @@ func (l *lockPiece) piece(from cut, r *record) piece {
 	slices.Sort(p.returns)
 	p.returns = slices.Compact(p.returns)
 	p.known = func(t int64) []porcupine.Operation { return knownLock(ops, who, t, far+1) }
+	p.fast = func(lim fast.Limits) fast.Result {
+		held := make([]spec.LockOp, from.state.holds, from.state.holds+len(ops))
+		for i := range held {
+			at := ops[0].from - int64(len(held)) + int64(i)
+			held[i] = spec.LockOp{Call: at, Return: at, Owner: from.state.grant, Step: spec.Acquire}
+		}
+		return fast.Lock(r.lockKind(), specOps(held, ops), lim)
+	}
 	return p
+}
+
+// lockKind is the specification that the lock is judged by.
+func (r *record) lockKind() spec.Lock {
+	if r.p.Reentrant {
+		return spec.ReentrantMutex(0)
+	}
+	return spec.OwnerMutex()
+}
+
+// specOps appends lock operations in the words of the specification. Each is known by its
+// position there.
+func specOps(to []spec.LockOp, ops []lockOp) []spec.LockOp {
+	steps := [...]spec.Step{
+		stepAcquire: spec.Acquire, stepRelease: spec.Release, stepNotHeld: spec.NotHeld,
+		mayAcquire: spec.MayAcquire, mayReleaseOne: spec.MayRelease, mayReleaseFull: spec.MayFree,
+	}
+	for i := range ops {
+		o := &ops[i]
+		to = append(to, spec.LockOp{Call: o.from, Return: o.to, Owner: o.grant, Step: steps[o.step]})
+	}
+	return to
 }
 
 // knownLock gives the operations as known at t. Of those under way, a release may have
 // happened; an acquire can only stand in the way, and an answer that has not come yet
 // says nothing.
-func knownLock(ops []lockOp, who []*history.Operation, t, far int64) []porcupine.Operation {
-	lines := newLanes(who)
+func knownLock(ops []lockOp, by []*history.Operation, t, far int64) []porcupine.Operation {
+	lines := newLanes(by)
 	out := make([]porcupine.Operation, 0, len(ops))
 	for _, o := range ops {
 		if o.from > t {
 			break
 		}
-		in := lockInput{o.step, o.grant, o.text}
+		in := lockInput{o.step, o.grant, who(o.op) + " " + o.what}
 		if o.to > t || o.to == history.Never {
 			switch {
 			case o.step == stepRelease:

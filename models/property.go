@@ -95,6 +95,7 @@ type Params struct {
 	// Reentrant: judge against the reentrant mutex.
 	Reentrant bool
 
+	Checker          Checker       // who decides linearizability; "": Fast
 	PorcupineTimeout time.Duration // per partition; 0: 30 s
 	MaxViolations    int           // explained per property; 0: 10
 
@@ -116,5 +117,8 @@ type Report struct {
 	Vacuous    bool                    `json:"vacuous"`
 	VacuousWhy []string                `json:"vacuous_why,omitempty"`
 	Properties map[Property]*Judgement `json:"properties"`
-	Measures   Measures                `json:"measures"`
+	// Disagreements of two checkers on the same question: a fault of this program, which
+	// makes its verdicts worth nothing.
+	Disagreements []string `json:"-"`
+	Measures      Measures `json:"measures"`
 }

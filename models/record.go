@@ -23,7 +23,8 @@ type record struct {
 	deaths   map[int][]int64                // by client, ascending
 	losses   map[int64]int64                // by grant: the first
 
-	sizes sizes
+	sizes         sizes
+	disagreements []string // of checkers
 }
 
 // group is all that was done with one grant: the acquire that the grant is named after,

@@ -131,37 +131,50 @@ func (c *lockChecker) decide() Result {
 // chains links the operations of each owner in the order of their calls. head[s] is the
 // first of the owner in slot s, next[i] the one after i; -1: none.
 func chains(ops []spec.LockOp) (head, next []int32) {
-	order := sortedByCall(ops)
+	slots, slot := ownerSlots(ops)
+	head, next = make([]int32, slots), make([]int32, len(ops))
+	if !link(ops, nil, head, next, slot) {
+		link(ops, sortedByCall(ops), head, next, slot)
+	}
+	return head, next
+}
+
+// link makes the chains, of operations in the given order (nil: as they stand), and says
+// whether each owner's came out in the order of their calls.
+func link(ops []spec.LockOp, order, head, next []int32, slot func(int64) int) (inOrder bool) {
+	for i := range head {
+		head[i] = -1
+	}
+	inOrder = true
+	for k := len(ops) - 1; k >= 0; k-- {
+		i := int32(k)
+		if order != nil {
+			i = order[k]
+		}
+		s := slot(ops[i].Owner)
+		after := head[s]
+		inOrder = inOrder && (after < 0 || ops[i].Call <= ops[after].Call)
+		next[i], head[s] = after, i
+	}
+	return inOrder
+}
+
+// ownerSlots numbers the owners from 0: by their own numbers if these are close together.
+func ownerSlots(ops []spec.LockOp) (n int, slot func(int64) int) {
 	low, high := ops[0].Owner, ops[0].Owner
 	for i := range ops {
 		low, high = min(low, ops[i].Owner), max(high, ops[i].Owner)
 	}
-	next = make([]int32, len(ops))
-	slot := func(owner int64) int { return int(owner - low) }
 	if span := uint64(high) - uint64(low); span < 2*uint64(len(ops))+1024 {
-		head = make([]int32, span+1)
-	} else {
-		slots := make(map[int64]int, len(ops)/2)
-		for i := range ops {
-			if _, known := slots[ops[i].Owner]; !known {
-				slots[ops[i].Owner] = len(slots)
-			}
+		return int(span) + 1, func(owner int64) int { return int(owner - low) }
+	}
+	slots := make(map[int64]int, len(ops)/2)
+	for i := range ops {
+		if _, known := slots[ops[i].Owner]; !known {
+			slots[ops[i].Owner] = len(slots)
 		}
-		head = make([]int32, len(slots))
-		slot = func(owner int64) int { return slots[owner] }
 	}
-	for i := range head {
-		head[i] = -1
-	}
-	for k := len(ops) - 1; k >= 0; k-- {
-		i := k
-		if order != nil {
-			i = int(order[k])
-		}
-		s := slot(ops[i].Owner)
-		next[i], head[s] = head[s], int32(i)
-	}
-	return head, next
+	return len(slots), func(owner int64) int { return slots[owner] }
 }
 
 // sortedByCall gives the order of the operations by their calls; nil: they are in order.
