@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 
 	"picklock/harness/history"
@@ -17,10 +18,14 @@ import (
 	"picklock/models"
 )
 
+// ErrDisagree says that two checkers gave different verdicts on the same history: one of
+// them is wrong, so there is no verdict.
+var ErrDisagree = errors.New("the checkers disagree, which is a fault of picklock; please report it with the folder")
+
 // Judge judges the test stored in dir. It needs no servers, writes nothing, and can be
-// repeated at any time. A history that is damaged other than by a torn tail is
-// history.ErrDamaged.
-func Judge(dir store.Dir) (Outcome, error) {
+// repeated at any time. The checker is one of Checkers; empty: the test's own. A history
+// that is damaged other than by a torn tail is history.ErrDamaged.
+func Judge(dir store.Dir, checker string) (Outcome, error) {
 	out := Outcome{Dir: dir}
 	t, err := dir.ReadTest()
 	if err != nil {
@@ -37,7 +42,14 @@ func Judge(dir store.Dir) (Outcome, error) {
 	if err != nil {
 		return out, err
 	}
-	out.Report = models.Judge(out.History, params(t, spec.Meta))
+	p := params(t, spec.Meta)
+	if checker != "" {
+		p.Checker = models.Checker(checker)
+	}
+	out.Report = models.Judge(out.History, p)
+	if d := out.Report.Disagreements; len(d) > 0 {
+		return out, fmt.Errorf("%s: %w: %s", dir, ErrDisagree, strings.Join(d, "; "))
+	}
 	out.Result = result(dir, t, out.History, out.Report)
 	return out, nil
 }
@@ -46,7 +58,7 @@ func params(t *store.Test, m locks.Meta) models.Params {
 	p := models.Params{
 		NoTTL: m.NoTTL, TTL: time.Duration(t.TTL), Grace: time.Duration(t.Grace), Reentrant: m.Reentrant,
 		PorcupineTimeout: time.Duration(t.CheckTimeout), MinSales: bound(t.MinSales), MinContention: bound(t.MinContention),
-		FaultsWanted: wanted(t),
+		FaultsWanted: wanted(t), Checker: models.Checker(t.Checker),
 	}
 	if slices.Contains(t.Nemesis, storm) {
 		p.FaultsWanted, p.LandedWanted = nil, (len(t.Schedule)+1)/2

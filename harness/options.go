@@ -7,6 +7,7 @@
 package harness
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -19,6 +20,7 @@ import (
 	"picklock/harness/topology"
 	"picklock/locks"
 	"picklock/locks/deduct"
+	"picklock/models"
 )
 
 // ErrUsage marks an error as the caller's: what was asked for cannot be done, and the
@@ -55,7 +57,7 @@ func Defaults() Options {
 			Stock: 1_000_000, SKUs: 1,
 			Think: store.Duration(50 * time.Millisecond), Pause: store.Duration(5 * time.Millisecond),
 			AcquireTimeout: store.Duration(10 * time.Second), Grace: store.Duration(time.Second),
-			MinSales: 20, MinContention: 1, CheckTimeout: store.Duration(30 * time.Second),
+			MinSales: 20, MinContention: 1, CheckTimeout: store.Duration(30 * time.Second), Checker: string(models.Fast),
 			Persistence: string(topology.PersistEverysec), StockOn: "own", Runtime: "auto", Reach: "auto", Customer: "user",
 		},
 	}
@@ -174,13 +176,21 @@ func checkValues(t *store.Test) error {
 		{"persistence", t.Persistence, persistences()},
 		{"stock-on", t.StockOn, stockPlaces()},
 		{"runtime", t.Runtime, runtimes()},
-		{"reach", t.Reach, reaches()},
+		{"reach", t.Reach, reaches()}, {"checker", cmp.Or(t.Checker, string(models.Fast)), Checkers()},
 	} {
 		if !contains(c.may, c.value) {
 			return usage("--%s must be one of %s, not %q", c.flag, list(c.may), c.value)
 		}
 	}
 	return nil
+}
+
+// Checkers are the names of the checkers of linearizability.
+func Checkers() (names []string) {
+	for _, c := range models.Checkers {
+		names = append(names, string(c))
+	}
+	return names
 }
 
 // Unknown is the error of a name that there is not: it wraps ErrUsage and names the

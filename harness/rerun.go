@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"picklock/harness/store"
+	"picklock/models"
 )
 
 // Rerun is the exact command that repeats a test: every flag that shapes it, defaults
@@ -27,6 +28,9 @@ func Rerun(t store.Test, dir string) string {
 		"--acquire-timeout", t.AcquireTimeout.String(), "--redis-timeout", t.RedisTimeout.String(), "--grace", t.Grace.String(),
 		"--min-sales", fmt.Sprint(t.MinSales), "--min-contention", fmt.Sprint(t.MinContention),
 		"--check-timeout", t.CheckTimeout.String(), "--customer", quoted(t.Customer),
+	}
+	if t.Checker != "" && t.Checker != string(models.Fast) {
+		args = append(args, "--checker", t.Checker)
 	}
 	if t.Replicas > 0 {
 		args = append(args, "--replicas", fmt.Sprint(t.Replicas))

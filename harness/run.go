@@ -73,7 +73,7 @@ func Run(ctx context.Context, o Options, env Env) (Outcome, error) {
 		return out, ErrInterrupted
 	}
 	env.progress(Progress{Phase: "judging"})
-	return Judge(dir)
+	return Judge(dir, "")
 }
 
 // record runs the test until its history is on disk and nothing of it is running.

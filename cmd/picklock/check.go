@@ -2,9 +2,13 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
 
 	"picklock/harness"
@@ -13,6 +17,7 @@ import (
 
 func newCheck(status *int) *cobra.Command {
 	var asJSON bool
+	var checker string
 	cmd := &cobra.Command{
 		Use:   "check DIR",
 		Short: "Judge a stored test again, offline",
@@ -22,7 +27,10 @@ cut) is judged up to there, and the result says so; one that is damaged elsewher
 		Example: "  picklock check store/latest",
 		Args:    exactly(1, "the folder of one stored test"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			out, err := harness.Judge(store.Dir(args[0]))
+			if checker != "" && !slices.Contains(harness.Checkers(), checker) {
+				return &flagError{fmt.Errorf("--checker must be one of %s, not %q", strings.Join(harness.Checkers(), ", "), checker)}
+			}
+			out, err := harness.Judge(store.Dir(args[0]), checker)
 			if err != nil {
 				return err
 			}
@@ -36,6 +44,12 @@ cut) is judged up to there, and the result says so; one that is damaged elsewher
 			return s.result(out)
 		},
 	}
+	checkerFlag(cmd.Flags(), &checker, "")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print results.json to standard output, and nothing else")
 	return cmd
+}
+
+// checkerFlag adds the choice of the checker.
+func checkerFlag(f *pflag.FlagSet, to *string, given string) {
+	f.StringVar(to, "checker", given, "who decides linearizability: fast (near-linear, with porcupine's second opinion on violations),\nporcupine, or both, which must agree")
 }

@@ -17,7 +17,7 @@ func TestRerunRepeats(t *testing.T) {
 		"--seed 7",
 		"--lock uuid-lua --deduct hincrby --nemesis none --seed 0",
 		"--lock setnx --nemesis kill-client,pause-node --ttl 750ms --time-limit 33s --clients 3 --workers 4 --stock 12 --skus 5 --seed 18446744073709551615",
-		"--think 0s --think-after 1ms --rate 12.5 --acquire-timeout 2s --redis-timeout 33ms --grace 10ms --min-sales 0 --min-contention 7 --check-timeout 1m30s --persistence none --stock-on lock --seed 3",
+		"--think 0s --think-after 1ms --rate 12.5 --acquire-timeout 2s --redis-timeout 33ms --grace 10ms --min-sales 0 --min-contention 7 --check-timeout 1m30s --checker both --persistence none --stock-on lock --seed 3",
 		"--runtime docker --reach published --image some/image:tag --seed 3",
 		"--topology failover --replicas 1 --server redis:8.0 --nemesis kill-node --seed 4",
 		"--topology redlock --lock redlock:quorum=2 --nodes 3 --nemesis none --seed 5",

@@ -79,6 +79,7 @@ func runFlags(f *pflag.FlagSet, o *harness.Options) {
 	f.IntVar(&o.MinContention, "min-contention", o.MinContention, "fewer pairs of contending workers make the test vacuous")
 	f.StringVar(&o.Customer, "customer", o.Customer, "what the names of customers begin with; some locks use them as tokens")
 	duration(f, &o.CheckTimeout, "check-timeout", "how long porcupine may take for one lock or SKU")
+	checkerFlag(f, &o.Checker, o.Checker)
 	f.StringVar(&o.Persistence, "persistence", o.Persistence, "of the nodes: none, everysec or always")
 	f.StringVar(&o.StockOn, "stock-on", o.StockOn, "own: the stock has a node that no fault touches; lock: it shares the lock's")
 	f.StringVar(&o.Runtime, "runtime", o.Runtime, "auto, docker or process")

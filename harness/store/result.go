@@ -70,7 +70,8 @@ type Test struct {
 	Runtime        string   `json:"runtime"`            // what was used: "docker" or "process"
 	Reach          string   `json:"reach"`
 	Image          string   `json:"image,omitempty"`
-	CheckTimeout   Duration `json:"check_timeout"` // porcupine, per partition
+	CheckTimeout   Duration `json:"check_timeout"`     // porcupine, per partition
+	Checker        string   `json:"checker,omitempty"` // who decides linearizability: "fast" (also if empty), "porcupine" or "both"
 
 	Schedule []Planned `json:"schedule"`           // the faults: drawn from the seed, or as given
 	Explicit bool      `json:"explicit,omitempty"` // the schedule was given
