@@ -1,10 +1,8 @@
 package spec
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
-	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/anishathalye/porcupine"
@@ -36,7 +34,7 @@ func (s Step) May() bool { return s >= MayAcquire }
 type LockOp struct {
 	Call, Return int64
 	Owner        int64 // who holds; the same for an acquire and its release
-	Fence        int64 // of Acquire: the fencing token; 0: none was told
+	Fence        int64 // of Acquire: the fencing token, above 0; 0: none was told. Of others not looked at
 	ID           int64 // the caller's own; checkers do not look at it
 	Step         Step
 }
@@ -49,13 +47,13 @@ func (o *LockOp) End() int64 {
 	return o.Return
 }
 
-// Lock says what kind of lock is specified. The zero value is not of use; see Mutex and
-// the others.
+// Lock says what kind of lock is specified; see Mutex and the others. The zero value is a
+// mutex that its owner can acquire again without end.
 type Lock struct {
-	Anonymous bool // anybody may release what anybody acquired: Owner says nothing
+	Anonymous bool // anybody may release what anybody acquired: all owners count as one
 	Holds     int  // how often one owner can hold at once; 0: without end
 	Permits   int  // how many holds there can be at once, of all owners; 0: of one owner only
-	Fenced    bool // the first hold of an owner has a higher fence than any before; nested ones the same
+	Fenced    bool // the first hold of an owner has a higher fence than any before; nested ones the same. Not with Permits
 }
 
 // Mutex is Knossos' mutex: it knows no owners. Acquire needs it free, release needs it held.
@@ -68,11 +66,14 @@ func OwnerMutex() Lock { return Lock{Holds: 1} }
 // and is free after as many releases.
 func ReentrantMutex(holds int) Lock { return Lock{Holds: holds} }
 
-// FencedMutex is an OwnerMutex whose acquires return rising fencing tokens.
+// FencedMutex is an OwnerMutex whose acquires return rising fencing tokens. Only tokens
+// that were told are compared: an acquire whose token was not told needs no number
+// between its neighbours', as in the model that Jepsen has for Hazelcast.
 func FencedMutex() Lock { return Lock{Holds: 1, Fenced: true} }
 
 // ReentrantFencedMutex is a ReentrantMutex whose first acquires return rising fencing
-// tokens, and whose nested acquires return that of the first.
+// tokens, and whose nested acquires return that of the first. If the first was not told,
+// the first nested one that is told stands for it.
 func ReentrantFencedMutex(holds int) Lock { return Lock{Holds: holds, Fenced: true} }
 
 // Permits is a semaphore: at most n holds at once, by any owners; an owner can have several.
@@ -85,7 +86,7 @@ type lockState struct {
 	owner   int64
 	holds   int
 	fence   int64 // the highest that was told
-	untold  bool  // that of the present holds is higher, but was not told
+	untold  bool  // of the present holds none was told: their token is to be higher than fence
 }
 
 // Model is the specification for porcupine. Its operations come from Operations.
@@ -131,17 +132,25 @@ func (s lockState) String() string {
 		return "held by " + strings.TrimSuffix(s.holders, ";")
 	case s.holds == 0:
 		return "free"
-	case s.holds == 1:
-		return fmt.Sprintf("held by %d", s.owner)
 	}
-	return fmt.Sprintf("held %d times by %d", s.holds, s.owner)
+	text := fmt.Sprintf("held by %d", s.owner)
+	if s.holds > 1 {
+		text = fmt.Sprintf("held %d times by %d", s.holds, s.owner)
+	}
+	if s.fence > 0 && !s.untold {
+		text += fmt.Sprintf(", fence %d", s.fence)
+	}
+	return text
 }
 
 func (l Lock) step(s lockState, in LockOp) (lockState, bool) {
+	if l.Anonymous {
+		in.Owner = 0
+	}
 	if l.Permits > 0 {
 		return l.stepPermits(s, in)
 	}
-	own := s.holds > 0 && (s.owner == in.Owner || l.Anonymous)
+	own := s.holds > 0 && s.owner == in.Owner
 	switch in.Step {
 	case Acquire, MayAcquire:
 		switch {
@@ -179,7 +188,7 @@ func (l Lock) step(s lockState, in LockOp) (lockState, bool) {
 // fenced takes the token that came with an acquire, if one came.
 func (l Lock) fenced(s lockState, in LockOp) (lockState, bool) {
 	switch {
-	case !l.Fenced || in.Fence == 0:
+	case !l.Fenced || in.Fence == 0 || in.Step != Acquire:
 		return s, true
 	case s.untold:
 		ok := in.Fence > s.fence
@@ -191,40 +200,49 @@ func (l Lock) fenced(s lockState, in LockOp) (lockState, bool) {
 
 // stepPermits keeps the counts of all owners in a string, ordered by owner.
 func (l Lock) stepPermits(s lockState, in LockOp) (lockState, bool) {
-	counts := map[int64]int{}
-	for _, one := range strings.Split(s.holders, ";") {
-		var owner int64
-		var n int
-		if _, err := fmt.Sscanf(one, "%dx%d", &owner, &n); err == nil {
-			counts[owner] = n
-		}
-	}
+	at, end, n := findHolder(s.holders, in.Owner)
+	left := n
 	switch in.Step {
 	case Acquire, MayAcquire:
-		if s.holds == l.Permits || l.Holds > 0 && counts[in.Owner] == l.Holds {
+		if s.holds == l.Permits || l.Holds > 0 && n == l.Holds {
 			return s, in.Step.May()
 		}
-		counts[in.Owner]++
-		s.holds++
+		left++
 	case Release, MayRelease:
-		if counts[in.Owner] == 0 {
+		if n == 0 {
 			return s, in.Step.May()
 		}
-		counts[in.Owner]--
-		s.holds--
+		left--
 	case NotHeld:
-		return s, counts[in.Owner] == 0
+		return s, n == 0
 	case MayFree:
-		s.holds -= counts[in.Owner]
-		counts[in.Owner] = 0
+		left = 0
 	}
-	owners := slices.SortedFunc(maps.Keys(counts), func(a, b int64) int { return cmp.Compare(a, b) })
-	var b strings.Builder
-	for _, o := range owners {
-		if counts[o] > 0 {
-			fmt.Fprintf(&b, "%dx%d;", o, counts[o])
-		}
+	entry := ""
+	if left > 0 {
+		entry = strconv.FormatInt(in.Owner, 10) + "x" + strconv.Itoa(left) + ";"
 	}
-	s.holders = b.String()
+	s.holders = s.holders[:at] + entry + s.holders[end:]
+	s.holds += left - n
 	return s, true
+}
+
+// findHolder finds an owner's count, and the part of holders that says so. Of one that is
+// not in it, that is the place where it would be.
+func findHolder(holders string, owner int64) (at, end, n int) {
+	for at < len(holders) {
+		end = at + strings.IndexByte(holders[at:], ';')
+		name, count, _ := strings.Cut(holders[at:end], "x")
+		end++
+		o, _ := strconv.ParseInt(name, 10, 64)
+		if o == owner {
+			n, _ = strconv.Atoi(count)
+			return at, end, n
+		}
+		if o > owner {
+			return at, at, 0
+		}
+		at = end
+	}
+	return at, at, 0
 }

@@ -20,7 +20,8 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// Never is the return of an operation that has none.
+// Never is the return of an operation that has none. If it is a certain one, it took effect
+// at some moment from its call on, with the other operations of the history as they are.
 const Never int64 = math.MaxInt64
 
 // far is the return that porcupine is given for what stays open to the end: behind every
