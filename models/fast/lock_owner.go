@@ -61,13 +61,16 @@ func (o *owner) pair(first int32) bool {
 		first, second = second, first
 	}
 	a, r := &o.c.ops[first], &o.c.ops[second]
-	if r.Step != spec.Release || a.Step != spec.Acquire && (a.Step != spec.MayAcquire || a.Fence != 0) {
+	if r.Step != spec.Release || a.Step != spec.Acquire && a.Step != spec.MayAcquire {
 		return false
 	}
 	if planted&quirkProofless != 0 && a.Step == spec.MayAcquire {
 		return true
 	}
 	h := hold{max(a.Call, r.Call), min(a.End(), r.Return), a.Fence, first}
+	if a.Step.May() {
+		h.fence = 0 // nobody was told it
+	}
 	switch {
 	case a.End() <= r.Call:
 		o.core(a.End(), r.Call, r.Return, h, a.Call)

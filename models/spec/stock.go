@@ -17,7 +17,7 @@ const (
 	TookSome                       // took Qty for certain, the level was not told
 	MayTake                        // a take of Qty of unknown outcome
 	Refuse                         // fewer than Qty were there; changes nothing
-	Read                           // Left were there; changes nothing
+	Level                          // Left were there; changes nothing
 	Restock                        // adds Qty, and Left are there
 	RestockedSome                  // added Qty for certain, the level was not told
 	MayRestock                     // a restock of Qty of unknown outcome
@@ -34,12 +34,12 @@ func (s StockStep) String() string { return stockStepNames[s] }
 func (s StockStep) May() bool { return s == MayTake || s == MayRestock }
 
 // Named says whether the step tells the level that it leaves.
-func (s StockStep) Named() bool { return s == Take || s == Read || s == Restock }
+func (s StockStep) Named() bool { return s == Take || s == Level || s == Restock }
 
 // StockOp is one operation on the stock of one article.
 type StockOp struct {
 	Call, Return int64
-	Qty          int64 // at least 1; not looked at in a Read
+	Qty          int64 // at least 1; not looked at in a Level
 	Left         int64 // of a Named step: the level after it
 	ID           int64 // the caller's own; checkers do not look at it
 	Step         StockStep
@@ -108,7 +108,7 @@ func (s Stock) Model() porcupine.Model {
 // String gives the operation in words, without its times.
 func (o StockOp) String() string {
 	switch {
-	case o.Step == Read:
+	case o.Step == Level:
 		return fmt.Sprintf("reads %d", o.Left)
 	case o.Step.Named():
 		return fmt.Sprintf("%s %d, %d left", o.Step, o.Qty, o.Left)
