@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"picklock/models/spec"
 )
 
 // The kinds of breaches of fencing.
@@ -110,6 +112,14 @@ func (f *findings) staleWrites() {
 	}
 }
 
+// fencedMoment is a hold of no length, at one moment of an interval, with a token.
+func fencedMoment(owner, id, fence, from, to int64) []spec.LockOp {
+	return []spec.LockOp{
+		{Step: spec.Acquire, Owner: owner, Fence: fence, Call: from, Return: to, ID: id},
+		{Step: spec.Release, Owner: owner, Call: from, Return: to, ID: id},
+	}
+}
+
 // unfenced explains a grant without a token.
 func (r *record) unfenced(g *group) finding {
 	o := g.outer
@@ -129,6 +139,14 @@ func (r *record) unfenced(g *group) finding {
 func (r *record) tokenBreach(kind string, a, b *group) finding {
 	return finding{
 		start: from(b.outer), end: b.outer.Return, kind: kind, object: b.object, ops: []int64{a.grant, b.grant},
+		witness: func() *Witness {
+			var units [][]spec.LockOp
+			for _, g := range []*group{a, b} {
+				o := g.outer
+				units = append(units, fencedMoment(g.grant, g.grant, o.Fence, from(o), o.Return))
+			}
+			return lockSuspect("fenced-mutex", spec.FencedMutex(), units).minimise()
+		},
 		story: func() []string {
 			why := fmt.Sprintf("the token went back from %d to %d: a stock that has seen the first refuses the later owner, and a late write of the earlier one passes",
 				a.outer.Fence, b.outer.Fence)
@@ -148,6 +166,13 @@ func (r *record) tokenBreach(kind string, a, b *group) finding {
 func (r *record) staleWrite(high, i int) finding {
 	newer, e := &r.Ledger[high], &r.Ledger[i]
 	x := finding{kind: kindStaleWrite, object: e.Object, ops: []int64{e.Op, newer.Op}}
+	x.witness = func() *Witness {
+		// The ledger's order is that of the writes.
+		units := [][]spec.LockOp{
+			fencedMoment(1, newer.Op, newer.Fence, newer.Seq, newer.Seq), fencedMoment(2, e.Op, e.Fence, e.Seq, e.Seq),
+		}
+		return lockSuspect("fenced-mutex", spec.FencedMutex(), units).minimise()
+	}
 	x.start, x.end = r.when(e.Op), r.when(e.Op)
 	o := r.byID[e.Op]
 	if o != nil {

@@ -87,6 +87,7 @@ type finding struct {
 	object     string
 	ops        []int64
 	story      func() []string
+	witness    func() *Witness // nil: there is none
 }
 
 // findings gathers what a checker found into a Judgement.
@@ -131,7 +132,7 @@ func (f *findings) judgement() *Judgement {
 	for _, x := range f.list[:min(len(f.list), f.r.p.MaxViolations)] {
 		j.Violations = append(j.Violations, Violation{
 			StartS: f.r.Seconds(x.start), EndS: f.r.Seconds(f.r.clip(x.end)), Kind: x.kind, Object: x.object,
-			Operations: x.ops, Story: x.story(),
+			Operations: x.ops, Story: x.story(), Witness: f.r.proven(x),
 		})
 	}
 	if n := len(f.notes) - maxNotes; n > 0 {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"picklock/models/spec"
 )
 
 // judgeLeaseExclusion: no two leases of one lock overlap. What a client does beyond its
@@ -44,9 +46,12 @@ func judgeLeaseExclusion(r *record) *Judgement {
 				continue
 			}
 			told[l.hold] = true
-			a, b, both := with.hold, l.hold, with.overlap(l.span)
+			first, a, b, both := *with, with.hold, l.hold, with.overlap(l.span)
 			f.add(finding{
 				start: both.from, end: both.to, kind: kindDoubleGrant, object: name, ops: []int64{a.grant, b.grant},
+				witness: func() *Witness {
+					return lockSuspect(ownerMutex, spec.OwnerMutex(), [][]spec.LockOp{stay(a.group, first.span), stay(b.group, l.span)}).minimise()
+				},
 				story: func() []string {
 					return sentences(
 						[]string{r.acquired(a.group), r.renewed(a.group, span{a.from, both.from})},

@@ -2,6 +2,7 @@ package models
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/anishathalye/porcupine"
 
@@ -75,8 +76,6 @@ func (r *record) illegalLock(name string, l *lockPiece, t int64) (finding, []Pic
 			begin = c
 		}
 	}
-	p := l.piece(begin, r)
-	picture := p.picture(name, t, r.p.PorcupineTimeout)
 	holder := l.holder(begin, culprit)
 	x := finding{start: culprit.from, end: culprit.to, object: name, ops: []int64{culprit.op.ID}}
 	if holder != 0 {
@@ -90,9 +89,49 @@ func (r *record) illegalLock(name string, l *lockPiece, t int64) (finding, []Pic
 	default:
 		x.kind = "foreign-release"
 	}
-	n := len(p.known(t))
+	w := r.lockWitness(l, begin, t)
+	n := 0
+	if w != nil {
+		n = w.Operations()
+		for _, u := range w.Units {
+			for _, id := range u {
+				if !slices.Contains(x.ops, id) {
+					x.ops = append(x.ops, id)
+				}
+			}
+		}
+	}
+	x.witness = func() *Witness { return w }
 	x.story = func() []string { return r.lockStory(culprit, holder, n) }
-	return x, picture
+	return x, w.picture(r, name)
+}
+
+// lockWitness makes an illegal prefix of a piece small. A unit is all that was done with
+// one grant by then.
+func (r *record) lockWitness(l *lockPiece, begin cut, t int64) *Witness {
+	of := map[int64]int{}
+	var units [][]spec.LockOp
+	add := func(grant int64, o spec.LockOp) {
+		i, known := of[grant]
+		if !known {
+			i = len(units)
+			of[grant], units = i, append(units, nil)
+		}
+		units[i] = append(units[i], o)
+	}
+	ops := l.ops[begin.at:]
+	for range begin.state.holds {
+		at := ops[0].from - 1
+		add(begin.state.grant, spec.LockOp{Step: spec.Acquire, Owner: begin.state.grant, Call: at, Return: at, ID: begin.state.grant})
+	}
+	for _, o := range knownSpec(ops, t) {
+		add(o.Owner, o)
+	}
+	name := ownerMutex
+	if r.p.Reentrant {
+		name = "reentrant-mutex"
+	}
+	return lockSuspect(name, r.lockKind(), units).minimise()
 }
 
 // holder finds the grant that stood against the culprit: the latest other grant that was
@@ -166,5 +205,5 @@ func (r *record) lockStory(culprit *lockOp, holder int64, n int) []string {
 	if n == 1 {
 		return append(story, "the lock was free then: nothing explains that reply")
 	}
-	return append(story, fmt.Sprintf("no order of the last %d operations explains all replies", n))
+	return append(story, fmt.Sprintf("no order of these %d operations explains all replies", n))
 }

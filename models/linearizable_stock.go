@@ -38,9 +38,10 @@ func judgeLinearizableStock(r *record) *Judgement {
 			f.unknown("porcupine did not decide %s within %s: it is linearizable down to %d left",
 				sku, r.p.PorcupineTimeout, split[res.piece].start)
 		case porcupine.Illegal:
-			f.add(r.illegalStock(sku, &split[res.piece], res.cut, *initial))
+			x := r.illegalStock(sku, &split[res.piece], res.cut, *initial)
+			f.add(x)
 			if len(pictures) < r.p.MaxViolations {
-				pictures = append(pictures, pieces[res.piece].picture(sku, res.cut, r.p.PorcupineTimeout)...)
+				pictures = append(pictures, x.witness().picture(r, sku)...)
 			}
 			if n := twice(ops); n > 0 {
 				f.note("%s: %s named more than once", sku, count(n, "level"))
@@ -88,23 +89,41 @@ func twice(ops []stockOp) int {
 // illegalStock explains the shortest illegal prefix of a piece: what the operation whose
 // return ends it contradicts.
 func (r *record) illegalStock(sku string, s *stockPiece, t int64, initial int64) finding {
-	culprit := &s.ops[len(s.ops)-1]
-	for i := range s.ops {
-		if s.ops[i].to == t {
-			culprit = &s.ops[i]
-			if !culprit.settled {
-				break
-			}
-		}
-	}
+	culprit, rival, kind := s.culprit(t)
 	x := finding{start: culprit.from, end: culprit.to, object: sku, ops: []int64{culprit.op.ID}}
-	rival, kind := s.rival(culprit)
 	x.kind = kind
 	if rival != nil {
 		x.ops = append(x.ops, rival.op.ID)
 	}
 	x.story = func() []string { return r.stockStory(sku, culprit, rival, kind, initial) }
+	x.witness = func() *Witness { return s.witness(culprit, rival, kind, t) }
 	return x
+}
+
+// culprit finds the operation whose return ends the illegal prefix, and what it
+// contradicts. Of several that return at that moment it is one that contradicts something,
+// rather one whose client knows its result.
+func (s *stockPiece) culprit(t int64) (c, rival *stockOp, kind string) {
+	for _, settled := range []bool{false, true} {
+		for i := range s.ops {
+			o := &s.ops[i]
+			if o.to != t || o.settled != settled {
+				continue
+			}
+			rival, kind := s.rival(o)
+			if s.witness(o, rival, kind, t) != nil {
+				return o, rival, kind
+			}
+			if c == nil {
+				c = o
+			}
+		}
+	}
+	if c == nil {
+		c = &s.ops[len(s.ops)-1]
+	}
+	rival, kind = s.rival(c)
+	return c, rival, kind
 }
 
 // The kinds of violations of the counter.
@@ -133,7 +152,7 @@ func (s *stockPiece) rival(c *stockOp) (*stockOp, string) {
 			return o, kindSoldTwice
 		case o.rank() < c.rank() && o.to < c.from && rose == nil:
 			rose = o
-		case o.rank() > c.rank() && c.to < o.from && rose == nil:
+		case o.rank() > c.rank() && c.to < o.from && rose == nil && !o.soldOut:
 			rose = o
 		}
 	}

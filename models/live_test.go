@@ -106,9 +106,9 @@ func TestCuttingDoesNotMatter(t *testing.T) {
 		w := &world{rng: rand.New(rand.NewPCG(seed, 7)), doubleGrant: 0.002, lostReply: 0.02, death: 0.01, noLock: seed%3 == 2}
 		h := w.run(t, 4, 3000*ms)
 		p := models.Params{TTL: time.Second, PorcupineTimeout: 20 * time.Second}
-		lock, stock := models.JudgeInPieces(h, p, 1<<30, 1<<30)
+		lock, stock, _ := models.JudgeInPieces(h, p, 1<<30, 1<<30)
 		for _, size := range []int{1, 7, 64} {
-			l, s := models.JudgeInPieces(h, p, size, size)
+			l, s, _ := models.JudgeInPieces(h, p, size, size)
 			if l.Verdict != lock.Verdict || s.Verdict != stock.Verdict {
 				t.Errorf("seed %d, pieces of %d: got lock %s and stock %s, want %s and %s as for the whole", seed, size, l.Verdict, s.Verdict, lock.Verdict, stock.Verdict)
 			}

@@ -247,11 +247,11 @@ func lockPieces(ops []lockOp, size int) []lockPiece {
 func (l *lockPiece) piece(from cut, r *record) piece {
 	ops := l.ops[from.at:]
 	p := piece{model: lockModel(from.state, r.p.Reentrant), size: len(ops), first: r.sizes.prefix}
-	var who []*history.Operation
+	var by []*history.Operation
 	far := int64(0)
 	for i := range ops {
 		o := &ops[i]
-		who = append(who, o.op)
+		by = append(by, o.op)
 		far = max(far, o.from)
 		if o.to != history.Never {
 			far = max(far, o.to)
@@ -262,7 +262,7 @@ func (l *lockPiece) piece(from cut, r *record) piece {
 	}
 	slices.Sort(p.returns)
 	p.returns = slices.Compact(p.returns)
-	p.known = func(t int64) []porcupine.Operation { return knownLock(ops, who, t, far+1) }
+	p.known = func(t int64) []porcupine.Operation { return knownLock(ops, by, t, far+1) }
 	p.fast = func(lim fast.Limits) fast.Result {
 		held := make([]spec.LockOp, from.state.holds, from.state.holds+len(ops))
 		for i := range held {
@@ -291,9 +291,27 @@ func specOps(to []spec.LockOp, ops []lockOp) []spec.LockOp {
 	}
 	for i := range ops {
 		o := &ops[i]
-		to = append(to, spec.LockOp{Call: o.from, Return: o.to, Owner: o.grant, Step: steps[o.step]})
+		to = append(to, spec.LockOp{Call: o.from, Return: o.to, Owner: o.grant, Step: steps[o.step], ID: o.op.ID})
 	}
 	return to
+}
+
+// knownSpec gives operations as known at t, in the words of the specification: see knownLock.
+func knownSpec(ops []lockOp, t int64) []spec.LockOp {
+	var known []spec.LockOp
+	for i, o := range specOps(nil, ops) {
+		switch {
+		case o.Call > t:
+			continue
+		case o.End() <= t && o.End() != spec.Never || ops[i].optional():
+		case o.Step == spec.Release:
+			o.Step = spec.MayRelease
+		default:
+			continue
+		}
+		known = append(known, o)
+	}
+	return known
 }
 
 // knownLock gives the operations as known at t. Of those under way, a release may have

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"picklock/harness/history"
+	"picklock/models/spec"
 )
 
 // judgeMutualExclusion: no two believed holds of one lock overlap.
@@ -89,6 +90,9 @@ func (r *record) overlap(a, b *hold, kind string) finding {
 	both := span{b.from, min(a.to, b.to)}
 	return finding{
 		start: both.from, end: both.to, kind: kind, object: a.object, ops: []int64{a.grant, b.grant},
+		witness: func() *Witness {
+			return lockSuspect(ownerMutex, spec.OwnerMutex(), [][]spec.LockOp{stay(a.group, a.span), stay(b.group, b.span)}).minimise()
+		},
 		story: func() []string {
 			var why string
 			switch kind {

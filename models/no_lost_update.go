@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"picklock/harness/history"
+	"picklock/models/spec"
 )
 
 // judgeNoLostUpdate: every write to the stock that was computed from a level found that
@@ -41,6 +42,7 @@ func judgeNoLostUpdate(r *record) *Judgement {
 		}
 		x.ops = x.ops[:min(len(x.ops), 1+maxCollisions)]
 		x.story = func() []string { return r.lostUpdate(e, since) }
+		x.witness = func() *Witness { return r.lostUpdateWitness(e, before) }
 		f.add(x)
 	}
 	if based == 0 && len(r.Ledger) > 0 {
@@ -48,6 +50,25 @@ func judgeNoLostUpdate(r *record) *Judgement {
 	}
 	return f.judgement()
 }
+
+// lostUpdateWitness is the write and the one before it, whose level it should have found.
+func (r *record) lostUpdateWitness(e *history.LedgerLine, before []int) *Witness {
+	var units [][]spec.RegisterOp
+	start := level(e.Found)
+	if len(before) > 0 {
+		last := &r.Ledger[before[len(before)-1]]
+		if last.Left != *e.Basis {
+			// Whatever else went before, this write was there and was not seen.
+			units = append(units, []spec.RegisterOp{{Step: spec.Write, Value: level(last.Left), Call: last.Seq, Return: last.Seq, ID: last.Op}})
+			start = level(*e.Basis)
+		}
+	}
+	units = append(units, []spec.RegisterOp{{Step: spec.CAS, Expect: level(*e.Basis), Value: level(e.Left), Call: e.Seq, Return: e.Seq, ID: e.Op}})
+	return registerSuspect(spec.Register{Initial: start}, units).minimise()
+}
+
+// level is one as a register has it.
+func level(n int64) spec.Value { return spec.Some(fmt.Sprint(n)) }
 
 func (r *record) anySold() bool {
 	for _, o := range r.deducts {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"picklock/harness/history"
+	"picklock/models/spec"
 )
 
 // judgeNoOversell audits the books of each SKU: no more sales than units, no write that
@@ -88,6 +89,7 @@ func (f *findings) oversold(sku string, sales []sale) {
 		o := sales[i].op
 		f.add(finding{
 			start: o.Invoke, end: r.clip(o.Return), kind: "oversell", object: sku, ops: []int64{o.ID},
+			witness: func() *Witness { return r.oversellWitness(sales[:i+1], have) },
 			story: func() []string {
 				story := []string{fmt.Sprintf("%s had %s at the start and %s were sold", sku, count(have, "unit"), count(len(sales), "unit"))}
 				said := fmt.Sprintf("which was told so at %s", r.at(sales[i].at))
@@ -109,6 +111,33 @@ func (f *findings) oversold(sku string, sales []sale) {
 	}
 }
 
+// oversellWitness is two sales of the same unit, where their levels tell that; otherwise as
+// many sales as there were units and one more. A unit is a permit that nobody gives back.
+func (r *record) oversellWitness(sales []sale, have int) *Witness {
+	last := len(sales) - 1
+	units, n := [][]spec.LockOp{taken(1, sales[last].op.ID, sales[last].at)}, have
+	if l := r.level(sales[last].op); l != nil {
+		for _, s := range sales[:last] {
+			if k := r.level(s.op); k != nil && *k == *l {
+				units, n = append(units, taken(2, s.op.ID, s.at)), 1
+				break
+			}
+		}
+	}
+	if n == 0 {
+		return registerSuspect(spec.Register{Initial: level(0)}, [][]spec.RegisterOp{{{Step: spec.CASFailed, Expect: level(0), ID: sales[last].op.ID}}}).minimise()
+	}
+	for i := 0; n > 1 && i < last; i++ {
+		units = append(units, taken(int64(i+2), sales[i].op.ID, sales[i].at))
+	}
+	return lockSuspect(permits, spec.Permits(n), units).minimise()
+}
+
+// taken is a permit that is taken for good.
+func taken(owner, id, at int64) []spec.LockOp {
+	return []spec.LockOp{{Step: spec.Acquire, Owner: owner, Call: at, Return: at, ID: id}}
+}
+
 // chain: each entry found what the one before it left, the first one the initial stock,
 // and the last one left the final level. All links together say that initial stock plus
 // all changes of the ledger make the final level.
@@ -127,6 +156,18 @@ func (f *findings) chain(sku string, entries []int) {
 	broken := func(want, got int64, ops []int64, where string, at int64) {
 		f.add(finding{
 			start: at, end: at, kind: "unaccounted", object: sku, ops: ops,
+			witness: func() *Witness {
+				found := spec.RegisterOp{Step: spec.Read, Value: level(got), Call: 2, Return: 2}
+				left := spec.RegisterOp{Step: spec.Write, Value: level(want), Call: 1, Return: 1}
+				if len(ops) > 0 {
+					found.ID = ops[len(ops)-1]
+				}
+				if len(ops) < 2 {
+					return registerSuspect(spec.Register{Initial: level(want)}, [][]spec.RegisterOp{{found}}).minimise()
+				}
+				left.ID = ops[0]
+				return registerSuspect(spec.Register{Initial: level(got)}, [][]spec.RegisterOp{{left}, {found}}).minimise()
+			},
 			story: func() []string {
 				sum := int64(0)
 				for _, i := range entries {
@@ -195,6 +236,13 @@ func (f *findings) doubleApplied() {
 		}
 		f.add(finding{
 			start: at, end: end, kind: "double-apply", object: e.Object, ops: []int64{e.Op},
+			witness: func() *Witness {
+				var units [][]spec.LockOp
+				for i, x := range took {
+					units = append(units, taken(int64(i+1), x.Op, x.Seq))
+				}
+				return lockSuspect(permits, spec.Permits(1), units).minimise()
+			},
 			story: func() []string {
 				by, hit := "somebody", []string(nil)
 				if o != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"picklock/harness/history"
+	"picklock/models/spec"
 )
 
 // judgeOwnership: no release or renewal took effect for somebody who certainly did not
@@ -142,6 +143,14 @@ func (r *record) robbery(g *group, o *history.Operation, v *owned) finding {
 	}
 	return finding{
 		start: from(o), end: o.Return, kind: kind, object: o.Object, ops: []int64{o.ID, v.grant},
+		witness: func() *Witness {
+			// What took effect proves, like a release, that the lock was the worker's.
+			robber := []spec.LockOp{{Step: spec.Release, Owner: g.grant, Call: from(o), Return: o.Return, ID: o.ID}}
+			if g.granted() {
+				robber = append(robber, spec.LockOp{Step: spec.Acquire, Owner: g.grant, Call: from(g.outer), Return: g.outer.Return, ID: g.grant})
+			}
+			return lockSuspect(ownerMutex, spec.OwnerMutex(), [][]spec.LockOp{stay(v.group, v.span), robber}).minimise()
+		},
 		story: func() []string {
 			var before []string
 			since := o.Invoke

@@ -63,6 +63,9 @@ type Violation struct {
 	Object     string   `json:"object,omitempty"` // lock or SKU
 	Operations []int64  `json:"operations"`       // IDs of the operations involved
 	Story      []string `json:"story"`            // what happened, a sentence each, in order
+	// Witness is the smallest part of the history that shows it; nil where the breach is that
+	// something is missing: a token, a write that was reported.
+	Witness *Witness `json:"witness,omitempty"`
 }
 
 // Judgement is the verdict on one property.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"picklock/harness/history"
+	"picklock/models/spec"
 )
 
 // judgeReentrancy: an owner can re-enter, and its lock is free after exactly as many
@@ -52,6 +53,14 @@ func (f *findings) reentered(g *group) {
 			case history.OutcomeFail:
 				f.add(finding{
 					start: o.Invoke, end: o.Return, kind: "not-reentrant", object: g.object, ops: []int64{g.grant, o.ID},
+					witness: func() *Witness {
+						// To be refused is to be told that the lock is another's.
+						unit := []spec.LockOp{
+							{Step: spec.Acquire, Owner: g.grant, Call: from(g.outer), Return: g.outer.Return, ID: g.grant},
+							{Step: spec.NotHeld, Owner: g.grant, Call: o.Invoke, Return: o.Return, ID: o.ID},
+						}
+						return lockSuspect("reentrant-mutex", spec.ReentrantMutex(0), [][]spec.LockOp{unit}).minimise()
+					},
 					story: func() []string {
 						return sentences(
 							[]string{r.acquired(g), r.renewed(g, span{g.outer.Return, o.Return})},
@@ -82,6 +91,43 @@ func (f *findings) reentered(g *group) {
 	}
 }
 
+// miscountWitness is what was done with a grant up to the wrong count, since the last count
+// that was told: one unit, since each of its operations makes sense only with the others.
+// The server's count is a stock to which an acquire adds one.
+func miscountWitness(g *group, wrong *history.Operation) *Witness {
+	var ops []*history.Operation
+	ops = append(append(ops, g.acquires...), g.releases...)
+	slices.SortStableFunc(ops, func(a, b *history.Operation) int { return cmp.Compare(a.Invoke, b.Invoke) })
+	start := int64(0)
+	var unit []spec.StockOp
+	for _, o := range ops {
+		s := spec.StockOp{Qty: 1, Call: o.Invoke, Return: o.Return, ID: o.ID}
+		steps := map[history.Op][3]spec.StockStep{
+			history.Acquire: {spec.Restock, spec.RestockedSome, spec.MayRestock},
+			history.Release: {spec.Take, spec.TookSome, spec.MayTake},
+		}[o.Op]
+		told := o.Count != nil && *o.Count >= 0
+		switch {
+		case o.Outcome == history.OutcomeFail:
+			continue
+		case o.Outcome == history.OutcomeInfo:
+			s.Step = steps[2]
+		case told:
+			s.Step, s.Left = steps[0], *o.Count
+		default:
+			s.Step = steps[1]
+		}
+		unit = append(unit, s)
+		if o == wrong {
+			break
+		}
+		if told && o.Outcome == history.OutcomeOK {
+			start, unit = *o.Count, nil
+		}
+	}
+	return stockSuspect(spec.Stock{Start: start}, [][]spec.StockOp{unit}).minimise()
+}
+
 // miscounted explains a count that does not follow from the calls.
 func (r *record) miscounted(g *group, o *history.Operation, low, high int64) finding {
 	ops := []int64{g.grant, o.ID}
@@ -90,6 +136,7 @@ func (r *record) miscounted(g *group, o *history.Operation, low, high int64) fin
 	}
 	return finding{
 		start: g.outer.Return, end: o.Return, kind: "wrong-count", object: g.object, ops: ops,
+		witness: func() *Witness { return miscountWitness(g, o) },
 		story: func() []string {
 			acquires, releases := 0, 0
 			for _, a := range g.acquires {

@@ -373,7 +373,10 @@ func TestLockAgainstReference(t *testing.T) {
 			h := randomLock(rng, reentrant)
 			want := linearizable(lockAtoms(h, reentrant), state{})
 			// Cut as finely as possible, so that cuts and prefixes are tested too.
-			j, _ := models.JudgeInPieces(h, models.Params{Reentrant: reentrant}, 1+i%3, 1+i%2)
+			j, _, odd := models.JudgeInPieces(h, models.Params{Reentrant: reentrant}, 1+i%3, 1+i%2)
+			if len(odd) > 0 {
+				t.Fatalf("case %d: %s\n%s", i, odd, dump(h))
+			}
 			if got := j.Verdict == models.Valid; got != want || j.Verdict == models.Unknown {
 				t.Fatalf("reentrant %v, case %d: got %s, want linearizable %v: the encoding for porcupine is not the definition\n%s",
 					reentrant, i, j.Verdict, want, dump(h))
@@ -403,7 +406,10 @@ func TestStockAgainstReference(t *testing.T) {
 	for i := range referenceCases {
 		h := randomStock(rng)
 		want := linearizable(stockAtoms(h), state{level: *h.Stock["sku"].Initial})
-		_, j := models.JudgeInPieces(h, models.Params{}, 1+i%3, 1+i%2)
+		_, j, odd := models.JudgeInPieces(h, models.Params{}, 1+i%3, 1+i%2)
+		if len(odd) > 0 {
+			t.Fatalf("case %d: %s\n%s", i, odd, dump(h))
+		}
 		if got := j.Verdict == models.Valid; got != want || j.Verdict == models.Unknown {
 			t.Fatalf("case %d: got %s, want linearizable %v: the encoding for porcupine is not the definition\n%s", i, j.Verdict, want, dump(h))
 		}
