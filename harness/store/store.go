@@ -108,17 +108,22 @@ func (d Dir) write(name string, v any) error {
 }
 
 // ReadTest reads test.json of a stored test.
-func (d Dir) ReadTest() (*Test, error) {
-	b, err := os.ReadFile(d.Path(TestFile))
+func (d Dir) ReadTest() (*Test, error) { return read[Test](d, TestFile) }
+
+// ReadResult reads results.json of a stored test that was judged.
+func (d Dir) ReadResult() (*Result, error) { return read[Result](d, ResultFile) }
+
+func read[T any](d Dir, name string) (*T, error) {
+	b, err := os.ReadFile(d.Path(name))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s: %w: it has no %s", d, ErrNotATest, TestFile)
+		return nil, fmt.Errorf("%s: %w: it has no %s", d, ErrNotATest, name)
 	}
 	if err != nil {
 		return nil, err
 	}
-	t := new(Test)
+	t := new(T)
 	if err := json.Unmarshal(b, t); err != nil {
-		return nil, fmt.Errorf("%s: %w: %s: %w", d, ErrNotATest, TestFile, err)
+		return nil, fmt.Errorf("%s: %w: %s: %w", d, ErrNotATest, name, err)
 	}
 	return t, nil
 }
