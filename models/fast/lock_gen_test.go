@@ -227,10 +227,10 @@ func (g *lockGen) times(oneAfterTheOther bool) {
 }
 
 // changed makes one to three changes whatever comes of them, or else as many as the history
-// needs to be illegal, but not more than eight.
+// needs to be illegal, but not more than eleven.
 func (g *lockGen) changed(ops []spec.LockOp) []spec.LockOp {
 	blind := g.chance(25)
-	for range 1 + g.upTo(2) + int64(count(!blind))*5 {
+	for range 1 + g.upTo(2) + int64(count(!blind))*8 {
 		ops = g.change(ops)
 		if !blind && specLock(g.l, ops) == Illegal {
 			break
