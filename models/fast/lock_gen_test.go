@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/anishathalye/porcupine"
 
@@ -26,6 +27,7 @@ var lockModels = []lockModel{
 	{"fenced", spec.FencedMutex()},
 	{"reentrant fenced", spec.ReentrantFencedMutex(2)},
 	{"reentrant fenced without end", spec.ReentrantFencedMutex(0)},
+	{"anonymous permits", spec.Lock{Permits: 2, Anonymous: true}},
 	{"one permit", spec.Permits(1)},
 	{"two permits", spec.Permits(2)},
 	{"three permits", spec.Permits(3)},
@@ -33,17 +35,33 @@ var lockModels = []lockModel{
 	{"three permits, two for each owner", spec.Lock{Permits: 3, Holds: 2}},
 }
 
-// Histories have from lockOpsMin to lockOpsMax operations.
-const lockOpsMin, lockOpsMax = 2, 9
+// lockSize says how large histories are.
+type lockSize struct {
+	name     string
+	min, max int     // operations
+	spans    []int64 // times are from 0 to one of these
+	wide     int64   // at most so long before and after its moment an operation is under way
+	unknown  []int   // percent of the operations
+}
 
-// lockHistory is the history of a number: always the same one for the same lock. Those of
-// even numbers are legal, those of odd numbers were legal before something was changed.
-func lockHistory(m lockModel, number int) []spec.LockOp {
+// In small histories everything overlaps. In sparse ones little does, so that there are
+// several clusters of what cannot be decided at sight, with others between them; there are
+// more of both in long ones.
+var (
+	smallLocks  = lockSize{"small", 2, 9, []int64{2, 5, 10, 10, 20, 40}, 20, []int{0, 0, 10, 30, 60}}
+	sparseLocks = lockSize{"sparse", 6, 14, []int64{40, 80}, 4, []int{0, 5, 10, 30}}
+	longLocks   = lockSize{"long", 16, 40, []int64{60, 120, 300}, 20, []int{0, 3, 10, 20}}
+)
+
+// lockHistory is the history of a number: always the same one for the same lock and size.
+// Those of even numbers are legal, those of odd numbers were legal before something was
+// changed.
+func lockHistory(m lockModel, size lockSize, number int) []spec.LockOp {
 	seed := uint64(14695981039346656037)
-	for i := range len(m.name) {
-		seed = (seed ^ uint64(m.name[i])) * 1099511628211
+	for _, b := range []byte(m.name + size.name) {
+		seed = (seed ^ uint64(b)) * 1099511628211
 	}
-	g := &lockGen{rng: rand.New(rand.NewPCG(seed, uint64(number))), l: m.lock}
+	g := &lockGen{rng: rand.New(rand.NewPCG(seed, uint64(number))), l: m.lock, size: size}
 	ops := g.legal()
 	if number%2 == 1 {
 		ops = g.changed(ops)
@@ -55,6 +73,7 @@ func lockHistory(m lockModel, number int) []spec.LockOp {
 type lockGen struct {
 	rng   *rand.Rand
 	l     spec.Lock
+	size  lockSize
 	span  int64 // times are from 0 to span, at first
 	steps []lockPoint
 
@@ -74,6 +93,9 @@ func (g *lockGen) chance(percent int) bool { return g.rng.IntN(100) < percent }
 
 // upTo gives 0 to n.
 func (g *lockGen) upTo(n int64) int64 { return g.rng.Int64N(n + 1) }
+
+// near is how far changes reach.
+func (g *lockGen) near() int64 { return min(g.span, 2*g.size.wide) }
 
 // Of an anonymous lock all holds are one owner's.
 func (g *lockGen) key(owner int64) int64 {
@@ -120,13 +142,15 @@ func (g *lockGen) holder() int64 {
 // legal runs the lock with the operations one after the other, and puts calls and returns
 // around them.
 func (g *lockGen) legal() []spec.LockOp {
-	n := lockOpsMin + g.rng.IntN(lockOpsMax-lockOpsMin+1)
-	spans := []int64{2, 5, 10, 10, 20, 40}
-	g.span = spans[g.rng.IntN(len(spans))]
+	n := g.size.min + g.rng.IntN(g.size.max-g.size.min+1)
+	g.span = g.size.spans[g.rng.IntN(len(g.size.spans))]
 	g.holds = map[int64]int{}
-	grants := g.chance(50) && !g.l.Anonymous // each acquire of a free lock has an owner of its own
-	g.owners = 1 + g.upTo(2)                 // else so many acquire again and again
-	unknown := []int{0, 0, 10, 30, 60}[g.rng.IntN(5)]
+	grants := 0 // percent of the acquires of a free lock that have an owner of their own
+	if !g.l.Anonymous {
+		grants = []int{0, 0, 60, 100}[g.rng.IntN(4)]
+	}
+	g.owners = 1 + g.upTo(2) // if none has, so many acquire again and again
+	unknown := g.size.unknown[g.rng.IntN(len(g.size.unknown))]
 	untold := []int{0, 20, 60}[g.rng.IntN(3)]
 	for len(g.steps) < n {
 		g.step(grants, unknown, untold)
@@ -144,12 +168,15 @@ func (g *lockGen) add(step spec.Step, owner, fence int64) {
 }
 
 // step adds at most one operation.
-func (g *lockGen) step(grants bool, unknown, untold int) {
+func (g *lockGen) step(grants, unknown, untold int) {
 	owner := 1 + g.rng.Int64N(g.owners)
+	if grants > 0 && g.chance(70) {
+		owner = g.owners // the latest
+	}
 	holder := g.holder()
 	switch kind := g.rng.IntN(100); {
 	case kind < 45: // an acquire
-		if grants && (g.l.Holds == 1 || holder == 0 || g.chance(40)) {
+		if g.chance(grants) && (g.l.Holds == 1 || holder == 0 || g.chance(40)) {
 			owner = g.owners + 1
 		} else if holder != 0 && g.chance(50) {
 			owner = holder
@@ -191,7 +218,7 @@ func (g *lockGen) step(grants bool, unknown, untold int) {
 		g.release(owner, g.holds[g.key(owner)])
 		g.add(spec.MayFree, owner, 0)
 	default: // what may happen, and does not
-		if g.chance(40) {
+		if grants > 0 && g.chance(40) {
 			g.owners++
 			owner = g.owners
 		}
@@ -207,7 +234,7 @@ func (g *lockGen) times(oneAfterTheOther bool) {
 		at[i] = g.upTo(g.span)
 	}
 	slices.Sort(at)
-	wide := 1 + g.upTo(g.span/2)
+	wide := 1 + g.upTo(g.near()/2)
 	latest := map[int64]int{}
 	for i := range g.steps {
 		s := &g.steps[i]
@@ -229,14 +256,38 @@ func (g *lockGen) times(oneAfterTheOther bool) {
 // changed makes one to three changes whatever comes of them, or else as many as the history
 // needs to be illegal, but not more than eleven.
 func (g *lockGen) changed(ops []spec.LockOp) []spec.LockOp {
-	blind := g.chance(25)
+	blind, fences := g.chance(25), g.l.Fenced && g.chance(40)
 	for range 1 + g.upTo(2) + int64(count(!blind))*8 {
-		ops = g.change(ops)
+		if !fences || !g.swapFences(ops) {
+			ops = g.change(ops)
+		}
 		if !blind && specLock(g.l, ops) == Illegal {
 			break
 		}
 	}
 	return ops
+}
+
+// swapFences gives the fences of two acquires in succession to each other, or one to both;
+// false: there are not so many.
+func (g *lockGen) swapFences(ops []spec.LockOp) bool {
+	var told []int
+	for i := range ops {
+		if ops[i].Fence != 0 {
+			told = append(told, i)
+		}
+	}
+	slices.SortStableFunc(told, func(a, b int) int { return cmp.Compare(ops[a].Call, ops[b].Call) })
+	if len(told) < 2 {
+		return false
+	}
+	i := g.rng.IntN(len(told) - 1)
+	a, b := &ops[told[i]].Fence, &ops[told[i+1]].Fence
+	*a, *b = *b, *a
+	if g.chance(30) {
+		*a = *b
+	}
+	return true
 }
 
 // change makes one change.
@@ -245,7 +296,7 @@ func (g *lockGen) change(ops []spec.LockOp) []spec.LockOp {
 	o := &ops[i]
 	switch g.rng.IntN(11) {
 	case 0: // earlier or later
-		by := g.upTo(2*g.span) - g.span
+		by := g.upTo(2*g.near()) - g.near()
 		o.Call += by
 		if !o.Step.May() {
 			o.Return += by
@@ -261,37 +312,40 @@ func (g *lockGen) change(ops []spec.LockOp) []spec.LockOp {
 		p := &ops[g.rng.IntN(len(ops))]
 		o.Owner, p.Owner = p.Owner, o.Owner
 	case 4: // a release less, if there is one
-		if at := g.find(ops, spec.Release, spec.MayRelease, spec.MayFree); at >= 0 && len(ops) > lockOpsMin {
+		if at := g.find(ops, spec.Release, spec.MayRelease, spec.MayFree); at >= 0 && len(ops) > g.size.min {
 			ops = slices.Delete(ops, at, at+1)
 		}
 	case 5:
-		if len(ops) > lockOpsMin {
+		if len(ops) > g.size.min {
 			ops = slices.Delete(ops, i, i+1)
 		}
 	case 6: // twice
 		twice := *o
-		twice.Call += g.upTo(g.span)
+		twice.Call += g.upTo(g.near())
 		if !twice.Step.May() {
 			twice.Return = max(twice.Call, twice.Return)
 		}
 		ops = append(ops, twice)
 	case 7: // an acquire more
 		at := g.upTo(g.span)
-		ops = append(ops, spec.LockOp{Step: spec.Acquire, Owner: 1 + g.upTo(g.owners), Call: at, Return: at + g.upTo(g.span/4)})
-	case 8: // another fence
+		ops = append(ops, spec.LockOp{Step: spec.Acquire, Owner: 1 + g.upTo(g.owners), Call: at, Return: at + g.upTo(g.near()/4)})
+	case 8: // another fence, or that of another
 		if at := g.find(ops, spec.Acquire); g.l.Fenced && at >= 0 {
 			ops[at].Fence = g.upTo(g.fence + 1)
+			if other := ops[g.find(ops, spec.Acquire)]; g.chance(50) {
+				ops[at].Fence = other.Fence
+			}
 		}
 	case 9: // an answer that the lock is not held
 		o.Step, o.Fence = spec.NotHeld, 0
-		o.Return = max(o.Call, min(o.Return, o.Call+g.upTo(g.span/2)))
+		o.Return = max(o.Call, min(o.Return, o.Call+g.upTo(g.near()/2)))
 	case 10: // what may have happened did happen, soon
 		if at := g.find(ops, spec.MayAcquire, spec.MayRelease); at >= 0 {
 			ops[at].Step -= spec.MayAcquire - spec.Acquire
-			ops[at].Return = ops[at].Call + g.upTo(g.span/2)
+			ops[at].Return = ops[at].Call + g.upTo(g.near()/2)
 		}
 	}
-	return ops[:min(len(ops), lockOpsMax)]
+	return ops[:min(len(ops), g.size.max)]
 }
 
 // find gives the position of one operation with such a step; -1: there is none.
@@ -316,7 +370,7 @@ func (g *lockGen) disguised(ops []spec.LockOp) []spec.LockOp {
 	if !g.chance(10) {
 		slices.SortStableFunc(ops, func(a, b spec.LockOp) int { return cmp.Compare(a.Call, b.Call) })
 	}
-	junk := g.chance(20)
+	junk, endless := g.chance(20), g.chance(1)
 	shift, factor := int64(0), int64(1)
 	if g.chance(5) {
 		shift, factor = -3, 1_000_003
@@ -333,7 +387,7 @@ func (g *lockGen) disguised(ops []spec.LockOp) []spec.LockOp {
 		switch {
 		case o.Step.May() && junk:
 			o.Return, o.Fence = later+g.upTo(g.span), g.upTo(g.fence)
-		case !o.Step.May() && g.chance(1):
+		case !o.Step.May() && endless:
 			o.Return = spec.Never
 		}
 	}
@@ -363,12 +417,19 @@ func formatLock(ops []spec.LockOp) string {
 	return strings.Join(words, " ")
 }
 
-// specLock is the verdict of the specification.
+// specLock is the verdict of the specification; of a long history, if it is found soon.
 func specLock(l spec.Lock, ops []spec.LockOp) Verdict {
-	if porcupine.CheckOperations(l.Model(), spec.Operations(ops)) {
-		return Legal
+	limit := 10 * time.Second
+	if len(ops) > sparseLocks.max {
+		limit = 50 * time.Millisecond
 	}
-	return Illegal
+	switch porcupine.CheckOperationsTimeout(l.Model(), spec.Operations(ops), limit) {
+	case porcupine.Ok:
+		return Legal
+	case porcupine.Illegal:
+		return Illegal
+	}
+	return Undecided
 }
 
 func count(b bool) int {

@@ -11,13 +11,14 @@ import (
 // overlaps, owners that are sequential and owners that are not.
 func TestLockHistories(t *testing.T) {
 	const n = 4000
+	least, most := smallLocks.min, smallLocks.max
 	for _, m := range lockModels {
-		var sizes [lockOpsMax + 1]int
+		var sizes [9 + 1]int
 		var steps [spec.MayFree + 1]int
 		ties, overlaps, sequential, told, illegal := 0, 0, 0, 0, 0
 		for i := range n {
-			ops := lockHistory(m, i)
-			if len(ops) < lockOpsMin || len(ops) > lockOpsMax {
+			ops := lockHistory(m, smallLocks, i)
+			if len(ops) < least || len(ops) > most {
 				t.Fatalf("%s: history %d has %d operations", m.name, i, len(ops))
 			}
 			sizes[len(ops)]++
@@ -45,8 +46,8 @@ func TestLockHistories(t *testing.T) {
 			}
 			ties, overlaps, sequential = ties+count(tie), overlaps+count(overlap), sequential+count(alone)
 		}
-		t.Logf("%s: sizes %v steps %v ties %d overlaps %d owners in sequence %d fences %d illegal %d", m.name, sizes[lockOpsMin:], steps, ties, overlaps, sequential, told, illegal)
-		if slices.Min(sizes[lockOpsMin:]) < n/50 || slices.Min(steps[:]) < n/50 || ties < n/10 || overlaps < n/4 || sequential < n/4 || sequential > n*19/20 || m.lock.Fenced != (told > n/4) {
+		t.Logf("%s: sizes %v steps %v ties %d overlaps %d owners in sequence %d fences %d illegal %d", m.name, sizes[least:], steps, ties, overlaps, sequential, told, illegal)
+		if slices.Min(sizes[least:]) < n/50 || slices.Min(steps[:]) < n/50 || ties < n/10 || overlaps < n/4 || sequential < n/4 || sequential > n*19/20 || m.lock.Fenced != (told > n/4) {
 			t.Errorf("%s: the histories are not various enough", m.name)
 		}
 	}

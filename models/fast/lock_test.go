@@ -111,23 +111,36 @@ func explainLock(m lockModel, number int, ops []spec.LockOp) string {
 func TestLockAgreesWithSpecification(t *testing.T) {
 	for _, m := range lockModels {
 		t.Run(m.name, func(t *testing.T) {
-			illegal, alone := 0, 0
-			for i := range *histories {
-				ops := lockHistory(m, i)
-				want := specLock(m.lock, ops)
-				res, wrong := compareLock(want, m.lock, ops)
-				if wrong != "" {
-					t.Fatal(explainLock(m, i, ops))
-				}
-				illegal += count(want == Illegal)
-				alone += count(res.Asked == 0)
-			}
-			share := func(n int) float64 { return 100 * float64(n) / float64(*histories) }
-			t.Logf("%d histories, %.1f%% illegal, %.1f%% without porcupine", *histories, share(illegal), share(alone))
-			if *histories >= 1000 && (share(illegal) < 25 || share(illegal) > 75) {
-				t.Errorf("%.1f%% of the histories are illegal: one verdict is too rare to say much", share(illegal))
-			}
+			agreeLock(t, m, smallLocks, *histories)
+			agreeLock(t, m, sparseLocks, *histories/2)
+			agreeLock(t, m, longLocks, *histories/40)
 		})
+	}
+}
+
+func agreeLock(t *testing.T, m lockModel, size lockSize, n int) {
+	illegal, alone, undecided := 0, 0, 0
+	for i := range n {
+		ops := lockHistory(m, size, i)
+		want := specLock(m.lock, ops)
+		if want == Undecided {
+			undecided++
+			continue
+		}
+		res, wrong := compareLock(want, m.lock, ops)
+		if wrong != "" {
+			t.Fatal(explainLock(m, i, ops))
+		}
+		illegal += count(want == Illegal)
+		alone += count(res.Asked == 0)
+	}
+	share := func(k int) float64 { return 100 * float64(k) / float64(n) }
+	t.Logf("%d %s histories, %.1f%% illegal, %.1f%% without porcupine", n, size.name, share(illegal), share(alone))
+	if n >= 1000 && (share(illegal) < 25 || share(illegal) > 75) {
+		t.Errorf("%.1f%% of the %s histories are illegal: one verdict is too rare to say much", share(illegal), size.name)
+	}
+	if share(undecided) > 5 {
+		t.Errorf("the specification did not decide %d of %d %s histories", undecided, n, size.name)
 	}
 }
 
@@ -144,7 +157,7 @@ func TestShrinkLock(t *testing.T) {
 		unfenced.Fenced = false
 		wrong := func(ops []spec.LockOp) bool { return specLock(m.lock, ops) != specLock(unfenced, ops) }
 		for i := range 400 {
-			ops := lockHistory(m, i)
+			ops := lockHistory(m, smallLocks, i)
 			if !wrong(ops) {
 				continue
 			}
