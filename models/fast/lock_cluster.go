@@ -14,6 +14,8 @@ import (
 type cluster struct {
 	from, to int64
 	ops      []int32
+
+	below, above int64 // fences that were told in clusters before and after it; 0: none
 }
 
 // ask has porcupine decide the clusters.
@@ -22,7 +24,9 @@ func (c *lockChecker) ask() Result {
 	if planted&quirkSkipClusters != 0 {
 		return res
 	}
-	for _, cl := range c.clusters() {
+	all := c.clusters()
+	c.fencesBeside(all)
+	for _, cl := range all {
 		ops, at := c.translate(cl)
 		res.Asked += len(ops)
 		switch porcupine.CheckOperationsTimeout(c.lock.Model(), spec.Operations(ops), c.lim.left()) {
@@ -34,6 +38,33 @@ func (c *lockChecker) ask() Result {
 		}
 	}
 	return res
+}
+
+// fencesBeside finds the fences told in the clusters before and after each, by time.
+func (c *lockChecker) fencesBeside(all []cluster) {
+	if !c.lock.Fenced {
+		return
+	}
+	told := func(cl *cluster, pick func(fence int64)) {
+		for _, i := range cl.ops {
+			if op := &c.ops[i]; op.Step == spec.Acquire && op.Fence != 0 {
+				pick(op.Fence)
+			}
+		}
+	}
+	below, above := int64(0), int64(0)
+	for i := range all {
+		all[i].below = below
+		told(&all[i], func(fence int64) { below = max(below, fence) })
+	}
+	for i := len(all) - 1; i >= 0; i-- {
+		all[i].above = above
+		told(&all[i], func(fence int64) {
+			if above == 0 || fence < above {
+				above = fence
+			}
+		})
+	}
 }
 
 // clusters gives the irregular owners' stretches, prolonged to where they end and merged
@@ -106,7 +137,10 @@ func (c *lockChecker) translate(cl cluster) (ops []spec.LockOp, at []int) {
 	add := func(step spec.Step, h hold, from, to int64) {
 		ops = append(ops, spec.LockOp{Call: from, Return: to, Owner: c.ops[h.op].Owner, Fence: h.fence, Step: step})
 	}
-	below, above := int64(0), spec.Never // fences
+	below, above := cl.below, spec.Never // fences
+	if cl.above != 0 {
+		above = cl.above
+	}
 	first, last := c.beside(cl)
 	for _, h := range c.cores[first:last] {
 		if h.to < cl.from { // of several permits, some ended before

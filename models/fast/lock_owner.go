@@ -64,6 +64,9 @@ func (o *owner) pair(first int32) bool {
 	if r.Step != spec.Release || a.Step != spec.Acquire && a.Step != spec.MayAcquire {
 		return false
 	}
+	if r.Return == spec.Never || a.Step == spec.Acquire && a.Return == spec.Never {
+		return false
+	}
 	if planted&quirkProofless != 0 && a.Step == spec.MayAcquire {
 		return true
 	}
@@ -118,7 +121,7 @@ func (o *owner) walk(first int32) bool {
 			}
 			continue
 		}
-		if certain > 0 && op.Call <= last || unknown && op.Step != spec.NotHeld {
+		if certain > 0 && op.Call <= last || unknown && op.Step != spec.NotHeld || op.Return == spec.Never {
 			return irregular()
 		}
 		certain, last = certain+1, op.Return
