@@ -35,11 +35,7 @@ func Judge(dir store.Dir, checker string) (Outcome, error) {
 	if !ok {
 		return out, usage("%s is a test of the lock %q, which this version does not know", dir, t.Lock)
 	}
-	out.History, err = history.Load(dir.Path(store.HistoryFile), dir.Path(store.Journals))
-	if errors.Is(err, fs.ErrNotExist) {
-		return out, fmt.Errorf("%s: %w: it has no %s", dir, store.ErrNotATest, store.HistoryFile)
-	}
-	if err != nil {
+	if out.History, err = History(dir); err != nil {
 		return out, err
 	}
 	p := params(t, spec.Meta)
@@ -52,6 +48,19 @@ func Judge(dir store.Dir, checker string) (Outcome, error) {
 	}
 	out.Result = result(dir, t, out.History, out.Report)
 	return out, nil
+}
+
+// History reads the history of the test stored in dir, with what its clients' journals have
+// beside it.
+func History(dir store.Dir) (*history.History, error) {
+	if _, err := dir.ReadTest(); err != nil {
+		return nil, err
+	}
+	h, err := history.Load(dir.Path(store.HistoryFile), dir.Path(store.Journals))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: %w: it has no %s", dir, store.ErrNotATest, store.HistoryFile)
+	}
+	return h, err
 }
 
 func params(t *store.Test, m locks.Meta) models.Params {

@@ -18,15 +18,33 @@ import (
 func newCheck(status *int) *cobra.Command {
 	var asJSON bool
 	var checker string
+	var other foreignFlags
 	cmd := &cobra.Command{
-		Use:   "check DIR",
-		Short: "Judge a stored test again, offline",
+		Use:   "check DIR|FILE",
+		Short: "Judge a stored test again, or the history of another harness, offline",
 		Long: `Judge a stored test again from its history, without any server, and write its results
 and its report anew (unless the folder is read-only). A history that breaks off (the harness was killed, or the file was
-cut) is judged up to there, and the result says so; one that is damaged elsewhere is refused.`,
-		Example: "  picklock check store/latest",
-		Args:    exactly(1, "the folder of one stored test"),
+cut) is judged up to there, and the result says so; one that is damaged elsewhere is refused.
+
+With --format and --model it judges a file that another harness wrote: Jepsen's EDN, the
+logs of porcupine's tests, or one JSON object a line. Nothing is written then.
+
+Exit status: 0 valid, 1 violated, 2 unknown or vacuous, 254 unreadable, 255 the checkers
+disagree.`,
+		Example: `  picklock check store/latest
+  picklock check --checker both store/latest
+  picklock check --format edn --model owner-mutex history.edn`,
+		Args: exactly(1, "the folder of one stored test, or with --format one file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if foreign, err := other.asked(cmd.Flags()); err != nil {
+				return err
+			} else if foreign {
+				if checker != "" {
+					return &flagError{errors.New("--checker is for picklock's own histories: it cannot stand beside --format")}
+				}
+				*status, err = other.judge(cmd, args[0], asJSON)
+				return err
+			}
 			if checker != "" && !slices.Contains(harness.Checkers(), checker) {
 				return &flagError{fmt.Errorf("--checker must be one of %s, not %q", strings.Join(harness.Checkers(), ", "), checker)}
 			}
@@ -45,6 +63,7 @@ cut) is judged up to there, and the result says so; one that is damaged elsewher
 		},
 	}
 	checkerFlag(cmd.Flags(), &checker, "")
+	other.add(cmd.Flags())
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print results.json to standard output, and nothing else")
 	return cmd
 }

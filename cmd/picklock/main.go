@@ -19,6 +19,7 @@ import (
 	"picklock/docker"
 	"picklock/harness"
 	"picklock/harness/client"
+	"picklock/harness/foreign"
 	"picklock/harness/history"
 	"picklock/harness/store"
 	"picklock/harness/topology"
@@ -26,6 +27,9 @@ import (
 
 // Exit statuses. See DESIGN.md; 0, 1 and 2 tell the verdict.
 const (
+	exitValid       = 0
+	exitViolated    = 1
+	exitUnknown     = 2
 	exitInterrupted = 130
 	exitUsage       = 254
 	exitHarness     = 255
@@ -66,10 +70,11 @@ func run(ctx context.Context, args []string) int {
 
 func statusOf(ctx context.Context, err error) int {
 	var flags *flagError
+	var file *foreign.Error
 	switch {
 	case errors.Is(err, harness.ErrInterrupted), ctx.Err() != nil:
 		return exitInterrupted
-	case errors.As(err, &flags), errors.Is(err, harness.ErrUsage), errors.Is(err, store.ErrNotATest),
+	case errors.As(err, &flags), errors.As(err, &file), errors.Is(err, harness.ErrUsage), errors.Is(err, store.ErrNotATest),
 		errors.Is(err, history.ErrDamaged), errors.Is(err, docker.ErrNoDocker), errors.Is(err, fs.ErrNotExist),
 		errors.Is(err, docker.ErrNoImage), errors.Is(err, topology.ErrNoServer):
 		return exitUsage
@@ -108,7 +113,7 @@ Exit status: 0 valid, 1 violated, 2 unknown or vacuous, 130 interrupted,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return &flagError{fmt.Errorf("%w (see %s --help)", err, cmd.CommandPath())}
 	})
-	root.AddCommand(newRun(status), newRerun(status), newCheck(status), newScenario(status), newList(), newImage(), newDoctor(status), newVersion())
+	root.AddCommand(newRun(status), newRerun(status), newCheck(status), newExport(), newScenario(status), newList(), newImage(), newDoctor(status), newVersion())
 	return root
 }
 

@@ -21,6 +21,10 @@ func given(t *testing.T, fault string) string {
 // right, status 254, and nothing begun.
 func TestBadInput(t *testing.T) {
 	t.Parallel()
+	prose := filepath.Join(t.TempDir(), "prose")
+	if err := os.WriteFile(prose, []byte("no history at all\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
 		t.Fatal(err)
@@ -123,6 +127,19 @@ func TestBadInput(t *testing.T) {
 		{"check of nothing", "check", nil, []string{"check"}},
 		{"check of a folder that is not there", "check no/such/folder", nil, []string{"no/such/folder"}},
 		{"check of a folder that is no test", "check .", nil, []string{"test.json"}},
+		{"check by nobody", "check --checker quick .", nil, []string{"--checker", "fast, porcupine, both", `"quick"`}},
+		{"run with a checker that is none", "run --checker quick", nil, []string{"--checker", "fast, porcupine, both"}},
+		{"a form that is none", "check --format xml --model mutex " + file, nil, []string{"--format", "edn, jsonl, porcupine"}},
+		{"a form without a model", "check --format edn " + file, nil, []string{"--model", "owner-mutex"}},
+		{"a model that is none", "check --format edn --model mutx " + file, nil, []string{"mutx", "owner-mutex"}},
+		{"a model without a form", "check --model mutex " + file, nil, []string{"--model", "--format"}},
+		{"permits of no number", "check --format edn --model permits " + file, nil, []string{"permits"}},
+		{"a file that is no EDN", "check --format edn --model mutex " + prose, nil, []string{prose + ":1: "}},
+		{"a file that is not there", "check --format edn --model mutex no-such", nil, []string{"no-such"}},
+		{"two checkers of a file", "check --checker both --format edn --model mutex " + file, nil, []string{"--checker", "--format"}},
+		{"no time to check", "check --format edn --model mutex --check-timeout 0s " + file, nil, []string{"--check-timeout"}},
+		{"export of no test", "export .", nil, []string{"test.json"}},
+		{"export in a form that is none", "export --format xml .", nil, []string{"--format", "edn"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
