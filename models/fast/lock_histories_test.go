@@ -10,7 +10,7 @@ import (
 // The generator must make what it promises: legal histories, all steps, all sizes, ties,
 // overlaps, owners that are sequential and owners that are not.
 func TestLockHistories(t *testing.T) {
-	const n = 4000
+	const n = 1500
 	least, most := smallLocks.min, smallLocks.max
 	for _, m := range lockModels {
 		var sizes [9 + 1]int

@@ -112,8 +112,8 @@ func TestLockAgreesWithSpecification(t *testing.T) {
 	for _, m := range lockModels {
 		t.Run(m.name, func(t *testing.T) {
 			agreeLock(t, m, smallLocks, *histories)
-			agreeLock(t, m, sparseLocks, *histories/2)
-			agreeLock(t, m, longLocks, *histories/40)
+			agreeLock(t, m, sparseLocks, *histories/4)
+			agreeLock(t, m, longLocks, *histories/80)
 		})
 	}
 }
