@@ -34,9 +34,8 @@ var errStrange = errors.New("the events of an operation are not in their usual o
 func (g *gathering) take(p *part, upTo int64) error {
 	g.lines += p.lines
 	g.read = upTo
-	g.reserve(len(p.ops))
 	first := len(g.ops)
-	g.ops = append(g.ops, p.ops...)
+	g.ops = append(room(g, g.ops, len(p.ops)), p.ops...)
 	if len(g.ops) >= math.MaxInt32 {
 		return errStrange
 	}
@@ -51,7 +50,8 @@ func (g *gathering) take(p *part, upTo int64) error {
 			return errStrange
 		}
 	}
-	g.ledger, g.times = append(g.ledger, p.ledger...), append(g.times, p.times...)
+	g.ledger = append(room(g, g.ledger, len(p.ledger)), p.ledger...)
+	g.times = append(room(g, g.times, len(p.times)), p.times...)
 	for i := range p.rare {
 		g.whole = g.whole || p.rare[i].Type == End
 	}
@@ -60,14 +60,14 @@ func (g *gathering) take(p *part, upTo int64) error {
 	return nil
 }
 
-// reserve makes room for n more operations and, judging by what was read so far, for all
-// of the file: growing step by step would need twice the memory.
-func (g *gathering) reserve(n int) {
-	if len(g.ops)+n <= cap(g.ops) {
-		return
+// room makes room in s for n more and, judging by what was read so far, for all of the
+// file: growing step by step would copy it all several times, and need twice the memory.
+func room[T any](g *gathering, s []T, n int) []T {
+	if len(s)+n <= cap(s) {
+		return s
 	}
-	all := float64(len(g.ops)+n) / float64(max(g.read, 1)) * float64(g.size)
-	g.ops = slices.Grow(g.ops, n+int(1.02*all)-len(g.ops))
+	all := float64(len(s)+n) * float64(g.size) / float64(max(g.read, 1))
+	return slices.Grow(s, max(n, int(1.02*all)-len(s)))
 }
 
 func (g *gathering) complete(e *Event) bool {
