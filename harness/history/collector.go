@@ -3,7 +3,6 @@ package history
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -153,72 +152,4 @@ func (c *Collector) Finish(last Event) error {
 		return err // the journals stay: they may be all there is
 	}
 	return os.RemoveAll(c.dir)
-}
-
-// Load reads a history from its file and, where the harness died before it had taken
-// everything over, from the journals that it left in journals (which need not exist).
-func Load(path, journals string) (*History, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }() // only read
-	events, broken, err := ReadEvents(f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	whole := len(events) > 0 && slices.ContainsFunc(events, func(e Event) bool { return e.Type == End })
-	if !whole {
-		if broken == "" {
-			broken = fmt.Sprintf("the record ends after line %d without its closing event", len(events))
-		}
-		if events, err = salvage(events, journals); err != nil {
-			return nil, err
-		}
-	}
-	h, err := Assemble(events)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w: %w", path, ErrDamaged, err)
-	}
-	if !whole {
-		h.Broken = fmt.Sprintf("%s; judged up to %.3f s", broken, h.Seconds(h.End))
-	}
-	return h, nil
-}
-
-// salvage adds what the journals hold beyond events.
-func salvage(events []Event, journals string) ([]Event, error) {
-	names, err := filepath.Glob(filepath.Join(journals, "*.journal"))
-	if err != nil {
-		return nil, err
-	}
-	type key struct {
-		id, time int64
-		typ      Type
-		client   int
-	}
-	have := make(map[key]bool, len(events))
-	of := func(e *Event) key { return key{e.ID, e.Time, e.Type, e.Client} }
-	for i := range events {
-		have[of(&events[i])] = true
-	}
-	for _, name := range names {
-		f, err := Follow(name)
-		if errors.Is(err, ErrNoJournal) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		err = f.Next(func(e *Event, _ []byte) error {
-			if !have[of(e)] {
-				events = append(events, *e)
-			}
-			return nil
-		})
-		if err = errors.Join(err, f.Close()); err != nil {
-			return nil, err
-		}
-	}
-	return events, nil
 }

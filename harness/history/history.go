@@ -111,101 +111,119 @@ func (h *History) Seconds(t int64) float64 {
 // no node.
 func Assemble(events []Event) (*History, error) {
 	slices.SortStableFunc(events, func(a, b Event) int { return cmp.Compare(a.Time, b.Time) })
-	h := &History{Stock: map[string]Levels{}}
-	index := make(map[int64]int, len(events)/2)
-	faults := map[int]int{}
+	a := newAssembly(len(events) / 2)
 	for i := range events {
-		e := &events[i]
-		if e.Type != LedgerEntry && e.Type != StockLevel {
-			h.End = max(h.End, e.Time)
-		}
-		switch e.Type {
-		case Begin:
-			h.Start = e.Time
-		case End:
-			h.Complete, h.Broken = true, e.Note
-		case Invoke:
-			if _, twice := index[e.ID]; twice {
-				return nil, fmt.Errorf("operation %d is invoked twice", e.ID)
-			}
-			index[e.ID] = len(h.Operations)
-			h.Operations = append(h.Operations, Operation{
-				ID: e.ID, Process: e.Process, Client: e.Client, Worker: e.Worker,
-				Op: e.Op, Object: e.Object, Grant: e.Grant, Invoke: e.Time, Return: Never,
-			})
-		case OK, Fail, Info:
-			at, ok := index[e.ID]
-			if !ok {
-				return nil, fmt.Errorf("operation %d completes without an invocation", e.ID)
-			}
-			o := &h.Operations[at]
-			if o.Return != Never {
-				return nil, fmt.Errorf("operation %d completes twice", e.ID)
-			}
-			if o.Op != e.Op || o.Process != e.Process {
-				return nil, fmt.Errorf("operation %d completes as %s of process %d, but was invoked as %s of process %d",
-					e.ID, e.Op, e.Process, o.Op, o.Process)
-			}
-			complete(o, e)
-		case Lost:
-			h.Losses = append(h.Losses, Loss{Grant: e.Grant, Time: e.Time})
-		case ClientDeath:
-			h.Deaths = append(h.Deaths, Death{Client: e.Client, Time: e.Time})
-		case FaultStart:
-			if e.Fault == nil {
-				return nil, fmt.Errorf("a fault-start says nothing of its fault")
-			}
-			faults[e.Fault.N] = len(h.Faults)
-			h.Faults = append(h.Faults, *e.Fault)
-		case FaultEnd:
-			if e.Fault == nil {
-				return nil, fmt.Errorf("a fault-end says nothing of its fault")
-			}
-			at, ok := faults[e.Fault.N]
-			if !ok {
-				return nil, fmt.Errorf("fault %d ends without a start", e.Fault.N)
-			}
-			h.Faults[at] = *e.Fault
-		case LedgerEntry:
-			if e.Ledger == nil {
-				return nil, fmt.Errorf("a ledger event is empty")
-			}
-			h.Ledger = append(h.Ledger, LedgerLine{Object: e.Object, Ledger: *e.Ledger})
-		case StockLevel:
-			if e.Stock == nil {
-				return nil, fmt.Errorf("a stock event is empty")
-			}
-			l, level := h.Stock[e.Object], e.Stock.Level
-			if e.Stock.Final {
-				l.Final = &level
-			} else {
-				l.Initial = &level
-			}
-			h.Stock[e.Object] = l
-		case NodeRole:
-			if e.Node == "" {
-				return nil, fmt.Errorf("a role %q is of no node", e.Note)
-			}
-			h.Roles = append(h.Roles, Role{Node: e.Node, Time: e.Time, Role: e.Note})
-		case ClientUp, ClientDown, ClientTold:
-		default:
-			return nil, fmt.Errorf("unknown event type %q", e.Type)
+		if err := a.add(&events[i]); err != nil {
+			return nil, err
 		}
 	}
+	h := a.history
 	slices.SortStableFunc(h.Ledger, func(a, b LedgerLine) int { return cmp.Compare(a.Seq, b.Seq) })
 	return h, nil
 }
 
+// assembly is a History in the making, from events in the order of their times.
+type assembly struct {
+	history *History
+	index   map[int64]int // positions of the operations by ID
+	faults  map[int]int   // positions of the faults by number
+}
+
+func newAssembly(operations int) *assembly {
+	return &assembly{
+		history: &History{Stock: map[string]Levels{}},
+		index:   make(map[int64]int, operations),
+		faults:  map[int]int{},
+	}
+}
+
+func (a *assembly) add(e *Event) error {
+	h := a.history
+	if e.Type != LedgerEntry && e.Type != StockLevel {
+		h.End = max(h.End, e.Time)
+	}
+	switch e.Type {
+	case Begin:
+		h.Start = e.Time
+	case End:
+		h.Complete, h.Broken = true, e.Note
+	case Invoke:
+		if _, twice := a.index[e.ID]; twice {
+			return fmt.Errorf("operation %d is invoked twice", e.ID)
+		}
+		a.index[e.ID] = len(h.Operations)
+		h.Operations = append(h.Operations, invoked(e))
+	case OK, Fail, Info:
+		at, ok := a.index[e.ID]
+		if !ok {
+			return fmt.Errorf("operation %d completes without an invocation", e.ID)
+		}
+		o := &h.Operations[at]
+		if o.Return != Never {
+			return fmt.Errorf("operation %d completes twice", e.ID)
+		}
+		if o.Op != e.Op || o.Process != e.Process {
+			return fmt.Errorf("operation %d completes as %s of process %d, but was invoked as %s of process %d",
+				e.ID, e.Op, e.Process, o.Op, o.Process)
+		}
+		complete(o, e)
+	case Lost:
+		h.Losses = append(h.Losses, Loss{Grant: e.Grant, Time: e.Time})
+	case ClientDeath:
+		h.Deaths = append(h.Deaths, Death{Client: e.Client, Time: e.Time})
+	case FaultStart:
+		if e.Fault == nil {
+			return fmt.Errorf("a fault-start says nothing of its fault")
+		}
+		a.faults[e.Fault.N] = len(h.Faults)
+		h.Faults = append(h.Faults, *e.Fault)
+	case FaultEnd:
+		if e.Fault == nil {
+			return fmt.Errorf("a fault-end says nothing of its fault")
+		}
+		at, ok := a.faults[e.Fault.N]
+		if !ok {
+			return fmt.Errorf("fault %d ends without a start", e.Fault.N)
+		}
+		h.Faults[at] = *e.Fault
+	case LedgerEntry:
+		if e.Ledger == nil {
+			return fmt.Errorf("a ledger event is empty")
+		}
+		h.Ledger = append(h.Ledger, LedgerLine{Object: e.Object, Ledger: *e.Ledger})
+	case StockLevel:
+		if e.Stock == nil {
+			return fmt.Errorf("a stock event is empty")
+		}
+		l, level := h.Stock[e.Object], e.Stock.Level
+		if e.Stock.Final {
+			l.Final = &level
+		} else {
+			l.Initial = &level
+		}
+		h.Stock[e.Object] = l
+	case NodeRole:
+		if e.Node == "" {
+			return fmt.Errorf("a role %q is of no node", e.Note)
+		}
+		h.Roles = append(h.Roles, Role{Node: e.Node, Time: e.Time, Role: e.Note})
+	case ClientUp, ClientDown, ClientTold:
+	default:
+		return fmt.Errorf("unknown event type %q", e.Type)
+	}
+	return nil
+}
+
+func invoked(e *Event) Operation {
+	return Operation{
+		ID: e.ID, Process: e.Process, Client: e.Client, Worker: e.Worker,
+		Op: e.Op, Object: e.Object, Grant: e.Grant, Invoke: e.Time, Return: Never,
+	}
+}
+
 func complete(o *Operation, e *Event) {
 	o.Return = e.Time
-	switch e.Type {
-	case OK:
-		o.Outcome = OutcomeOK
-	case Fail:
-		o.Outcome = OutcomeFail
-	default:
-		o.Outcome = OutcomeInfo
-	}
+	o.Outcome = outcome(e.Type)
 	if o.Grant == 0 {
 		o.Grant = e.Grant
 	}
@@ -213,4 +231,15 @@ func complete(o *Operation, e *Event) {
 	o.Attempts, o.Belief, o.Count = e.Attempts, e.Belief, e.Count
 	o.Basis, o.Left, o.Sold = e.Basis, e.Left, e.Sold
 	o.Code, o.Error = e.Code, e.Error
+}
+
+// outcome is what a completion says.
+func outcome(t Type) Outcome {
+	switch t {
+	case OK:
+		return OutcomeOK
+	case Fail:
+		return OutcomeFail
+	}
+	return OutcomeInfo
 }

@@ -1,0 +1,66 @@
+package history
+
+// Index finds things by the IDs of operations. It is made for IDs that lie close together,
+// as those of one process do: then it takes some 5 bytes for each, and neighbours are
+// found in one line of the cache. IDs that lie apart cost some 100 bytes each. The zero
+// value is empty and ready.
+type Index struct {
+	pages  map[int64]*page
+	last   *page // the one used last
+	number int64 // of last
+	free   []page
+	n      int
+}
+
+const pageBits = 4
+
+// page holds what stands at the IDs of one stretch, plus one; 0: nothing.
+type page [1 << pageBits]int32
+
+// Len is the number of IDs that have something.
+func (x *Index) Len() int { return x.n }
+
+// Get gives what was put at id; false: nothing.
+func (x *Index) Get(id int64) (int, bool) {
+	number := id >> pageBits
+	p := x.last
+	if p == nil || x.number != number {
+		if p = x.pages[number]; p == nil {
+			return 0, false
+		}
+		x.last, x.number = p, number
+	}
+	v := p[id&(1<<pageBits-1)]
+	return int(v) - 1, v != 0
+}
+
+// Put puts v, which must be at least 0 and below 2^31-1, at id.
+func (x *Index) Put(id int64, v int) {
+	number := id >> pageBits
+	if x.last == nil || x.number != number {
+		p := x.pages[number]
+		if p == nil {
+			p = x.page(number)
+		}
+		x.last, x.number = p, number
+	}
+	at := &x.last[id&(1<<pageBits-1)]
+	if *at == 0 {
+		x.n++
+	}
+	*at = int32(v + 1)
+}
+
+// page makes a new page; they come in blocks.
+func (x *Index) page(number int64) *page {
+	if len(x.free) == 0 {
+		x.free = make([]page, 256)
+	}
+	p := &x.free[0]
+	x.free = x.free[1:]
+	if x.pages == nil {
+		x.pages = map[int64]*page{}
+	}
+	x.pages[number] = p
+	return p
+}
