@@ -2,4 +2,4 @@ package fast
 
 import "flag"
 
-var histories = flag.Int("histories", 20000, "random histories per model in the differential tests")
+var histories = flag.Int("histories", 2000, "random histories per model in the differential tests")
