@@ -1,0 +1,135 @@
+package fast
+
+import (
+	"math"
+
+	"github.com/anishathalye/porcupine"
+
+	"picklock/models/spec"
+)
+
+// Stock decides whether ops are a legal history of a stock counter: exactly as porcupine
+// does by s.Model(), if it is given the time.
+//
+// Three ways lead to the verdict, each exact where it gives one (the proofs are with
+// stockChain and stockSearch):
+//
+//   - The chain. Without restocks the level only falls, so that the levels give the order.
+//     This decides every history of takes, reads, refusals, and unknown takes, if the
+//     latter are all of one quantity or no level is missing. Its time is that of a bucket
+//     sort by level, near-linear for what counters write (n log n at worst, for levels that
+//     lie in a few dense clusters far apart), plus log k for each unknown take, k of them
+//     being open at once. It needs 12 bytes per operation.
+//   - The search. With restocks, or unknown takes of several quantities where levels are
+//     missing, it follows the returns through all states that the counter can be in. Its
+//     time is linear in the operations and in the number of those states, which is small as
+//     long as levels are named; it stops where that does not hold.
+//   - porcupine, for what is left where the search stopped: the operations behind the last
+//     moment at which only one state was possible. If that is too much, the history stays
+//     Undecided.
+//
+// It takes for granted that no operation that is certain returns before its call, and that
+// there are fewer than 2^31 operations. Histories with quantities below one, or with
+// quantities or levels so large that sums could overflow, go to porcupine as they are.
+func Stock(s spec.Stock, ops []spec.StockOp, lim Limits) Result {
+	h := surveyStock(s, ops)
+	if h.odd {
+		return askStock(s, ops, nil, lim)
+	}
+	if h.restocks == 0 {
+		if res, ok := h.chain(); ok {
+			return res
+		}
+	}
+	if s.Free && h.refuses > 0 {
+		return askStock(s, ops, nil, lim)
+	}
+	return h.search(lim)
+}
+
+// stockHistory is a history with what one look at it shows.
+type stockHistory struct {
+	spec.Stock
+	ops      []spec.StockOp
+	named    int // takes and reads
+	refuses  int
+	restocks int
+	some     int   // TookSome
+	unknown  int   // TookSome and MayTake
+	unit     int64 // the quantity of all unknown takes; 0: there are none, or it differs
+	low      int64 // the lowest and highest key of takes, reads and refusals
+	high     int64
+	odd      bool // not for the fast checkers
+}
+
+// largest is the largest level or quantity, and largest sum of quantities, that is surely
+// safe from overflow.
+const largest = 1 << 60
+
+func surveyStock(s spec.Stock, ops []spec.StockOp) *stockHistory {
+	h := &stockHistory{Stock: s, ops: ops, low: math.MaxInt64, high: math.MinInt64}
+	h.odd = len(ops) > math.MaxInt32/2 || s.Start > largest || s.Start < -largest
+	var sum, unit int64
+	mixed := false
+	for i := range ops {
+		o := &ops[i]
+		if o.Step != spec.Read {
+			if o.Qty < 1 || o.Qty > largest {
+				h.odd = true
+			}
+			if sum += o.Qty; sum > largest {
+				h.odd, sum = true, 0
+			}
+		}
+		if o.Step.Named() && (o.Left > largest || o.Left < -largest) {
+			h.odd = true
+		}
+		switch o.Step {
+		case spec.Take, spec.Read, spec.Refuse:
+			key := stockKey(o)
+			h.low, h.high = min(h.low, key), max(h.high, key)
+			if o.Step == spec.Refuse {
+				h.refuses++
+			} else {
+				h.named++
+			}
+		case spec.TookSome, spec.MayTake:
+			mixed = mixed || unit != 0 && unit != o.Qty
+			unit = o.Qty
+			h.unknown++
+			if o.Step == spec.TookSome {
+				h.some++
+			}
+		default:
+			h.restocks++
+		}
+	}
+	if !mixed {
+		h.unit = unit
+	}
+	return h
+}
+
+// askStock leaves ops to porcupine. at gives their positions in the whole history; nil:
+// they are the whole.
+func askStock(s spec.Stock, ops []spec.StockOp, at []int, lim Limits) Result {
+	timeout := lim.Timeout
+	if timeout <= 0 {
+		timeout = defaultTimeout
+	}
+	res := Result{Asked: len(ops)}
+	switch porcupine.CheckOperationsTimeout(s.Model(), spec.StockOperations(ops), timeout) {
+	case porcupine.Ok:
+		res.Verdict = Legal
+	case porcupine.Unknown:
+		res.Verdict = Undecided
+	default:
+		res.Verdict, res.Ops = Illegal, at
+		if at == nil {
+			for i := range ops {
+				res.Ops = append(res.Ops, i)
+			}
+		}
+	}
+	return res
+}

@@ -1,0 +1,245 @@
+package fast
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"picklock/models/spec"
+)
+
+// stockSearch follows a history through all states that the counter can be in.
+//
+// # What is exact
+//
+// It goes through the returns of certain operations by time. Before a return at t all
+// operations called by t are taken up as pending. After it, the states are all that can be
+// reached by putting some pending operations behind what was done before, the last of them
+// the one that returns, if it was not yet done. This is the search of Wing and Gong in the
+// order of Lowe ("just in time"): nothing is lost by doing an operation no sooner than the
+// return that needs it, its own or that of one that comes behind it. If no state is left,
+// the history is illegal, and if the last return leaves one, it is legal.
+//
+// A state is the level, which pending operations are done, and how many steps that may
+// have happened were used, by what they add (their class). The states are kept few by
+// rules which lose no verdict, since each keeps a state from which at least as much can
+// follow:
+//
+//   - Steps of a class that may have happened are the same to the counter and have no
+//     return, so that their number is enough. Of two states that differ only in these
+//     numbers, the one that used no more of any class is kept alone.
+//   - They are used only right before an operation that needs the level to which they
+//     lead: else they can be put off. No more than that: a set of them is passed over if a
+//     smaller part leads to the same level (for a refusal: also below its quantity); the
+//     rest, which changes nothing on the whole, can be left out or put off.
+//   - Of two pending certain ones of the same class whose levels are not known the one that
+//     returns first is done first; and either before one of the class that may have
+//     happened. They can be exchanged.
+//   - Pending reads of the present level are done at once, and refusals of more than it;
+//     they change nothing.
+//   - If nothing can raise the level before a pending take or read returns, and it needs a
+//     higher level, the state leads nowhere.
+//
+// From an unknown start, the first operation that names a level sets it; steps that may
+// have happened are not needed before it, since the start can be that much lower or
+// higher. (Histories that have refusals as well do not come here.)
+//
+// If there are more states than maxStates after a return, the better part is kept, and the
+// states are no longer whole: then a state at the end still proves the history legal, but
+// the lack of one proves nothing. In that case, or when it did more work than allowed,
+// porcupine is given what is left to do after the last return that left only one state
+// of a whole set. What can follow that state is all that can follow at all, so that this
+// is exact, too.
+type stockSearch struct {
+	*stockHistory
+	byCall   []int32
+	byReturn []int32 // certain ones
+	classes  []int64 // what the steps that may have happened add
+	called   []int32 // how many of each class were called
+	someMay  bool    // one that was called may raise the level
+	raises   []int64 // the calls of restocks, by time
+	words    int     // for the set of those done
+	slots    []int32 // the pending operation of each slot, or none
+	free     []int32 // slots
+	slotOf   map[int32]int32
+	states   []stockState
+	cut      bool // states were left out
+	work     int
+	sure     int // the number of returns after which there was one state of a whole set
+	upTo     int // how many of byCall are taken up
+}
+
+const (
+	none      = -1
+	maxStates = 1024
+	maxWays   = 64 // to reach a level
+)
+
+// stockState is [level, whether it is free, used of each class..., done...].
+type stockState []int64
+
+func (h *stockHistory) search(lim Limits) Result {
+	s := newStockSearch(h)
+	at, ok := s.run(math.MaxInt)
+	switch {
+	case ok:
+		return Result{}
+	case !s.cut:
+		return Result{Verdict: Illegal, Ops: at}
+	}
+	rest := newStockSearch(h)
+	rest.run(s.sure)
+	stock, ops, where := rest.left()
+	return askStock(stock, ops, where, lim)
+}
+
+func newStockSearch(h *stockHistory) *stockSearch {
+	s := &stockSearch{stockHistory: h, slotOf: map[int32]int32{}}
+	for i := range h.ops {
+		o := &h.ops[i]
+		s.byCall = append(s.byCall, int32(i))
+		if o.Step.May() {
+			if !slices.Contains(s.classes, o.Delta()) {
+				s.classes = append(s.classes, o.Delta())
+			}
+		} else {
+			s.byReturn = append(s.byReturn, int32(i))
+		}
+		if o.Delta() > 0 {
+			s.raises = append(s.raises, o.Call)
+		}
+	}
+	slices.SortStableFunc(s.byCall, func(a, b int32) int { return cmp.Compare(h.ops[a].Call, h.ops[b].Call) })
+	slices.SortStableFunc(s.byReturn, func(a, b int32) int { return cmp.Compare(h.ops[a].Return, h.ops[b].Return) })
+	slices.Sort(s.raises)
+	slices.Sort(s.classes)
+	s.called = make([]int32, len(s.classes))
+	pending, most, next := 0, 0, 0
+	for _, x := range s.byReturn {
+		for ; next < len(s.byCall) && h.ops[s.byCall[next]].Call <= h.ops[x].Return; next++ {
+			if !h.ops[s.byCall[next]].Step.May() {
+				pending++
+			}
+		}
+		most = max(most, pending)
+		pending--
+	}
+	s.words = most/64 + 1
+	first := make(stockState, 2+len(s.classes)+s.words)
+	first[0] = h.Start
+	if h.Free {
+		first[0], first[1] = 0, 1
+	}
+	s.states = []stockState{first}
+	return s
+}
+
+// run goes through the first returns. If it finds none that can follow, it says which
+// operation could not have happened.
+func (s *stockSearch) run(returns int) (at []int, ok bool) {
+	allowed := 10_000_000 + 400*len(s.ops)
+	for n, x := range s.byReturn[:min(returns, len(s.byReturn))] {
+		s.takeUp(s.ops[x].Return)
+		slot := s.slotOf[x]
+		s.reach(slot)
+		if len(s.states) == 0 {
+			return []int{int(x)}, false
+		}
+		for _, st := range s.states {
+			s.mark(st, slot, false)
+		}
+		delete(s.slotOf, x)
+		s.slots[slot] = none
+		s.free = append(s.free, slot)
+		if len(s.states) == 1 && !s.cut {
+			s.sure = n + 1
+		}
+		if s.work > allowed {
+			s.cut = true
+			return nil, false
+		}
+	}
+	return nil, true
+}
+
+// takeUp makes pending what was called by t.
+func (s *stockSearch) takeUp(t int64) {
+	for ; s.upTo < len(s.byCall) && s.ops[s.byCall[s.upTo]].Call <= t; s.upTo++ {
+		i := s.byCall[s.upTo]
+		o := &s.ops[i]
+		for len(s.raises) > 0 && s.raises[0] <= o.Call && o.Delta() > 0 {
+			s.raises = s.raises[1:]
+		}
+		if o.Step.May() {
+			k, _ := slices.BinarySearch(s.classes, o.Delta())
+			s.called[k]++
+			s.someMay = s.someMay || o.Delta() > 0
+			continue
+		}
+		var slot int32
+		if n := len(s.free); n > 0 {
+			slot, s.free = s.free[n-1], s.free[:n-1]
+			s.slots[slot] = i
+		} else {
+			slot = int32(len(s.slots))
+			s.slots = append(s.slots, i)
+		}
+		s.slotOf[i] = slot
+		for _, st := range s.states {
+			if s.idle(st, o) {
+				s.mark(st, slot, true)
+			}
+		}
+	}
+}
+
+// idle says whether the operation can be done now and changes nothing.
+func (s *stockSearch) idle(st stockState, o *spec.StockOp) bool {
+	switch {
+	case st[1] != 0:
+		return false
+	case o.Step == spec.Read:
+		return st[0] == o.Left || has(stockEagerWrong)
+	}
+	return o.Step == spec.Refuse && st[0] < o.Qty
+}
+
+func (s *stockSearch) bit(slot int32) (word int, mask int64) {
+	return 2 + len(s.classes) + int(slot/64), 1 << (slot % 64)
+}
+
+func (s *stockSearch) done(st stockState, slot int32) bool {
+	word, mask := s.bit(slot)
+	return st[word]&mask != 0
+}
+
+func (s *stockSearch) mark(st stockState, slot int32, done bool) {
+	word, mask := s.bit(slot)
+	if done {
+		st[word] |= mask
+	} else {
+		st[word] &^= mask
+	}
+}
+
+// left is what there is to do after a run that left one state, as a history of its own,
+// and where its operations are in the whole one.
+func (s *stockSearch) left() (stock spec.Stock, ops []spec.StockOp, where []int) {
+	st := s.states[0]
+	used := slices.Clone(st[2 : 2+len(s.classes)])
+	for n, i := range s.byCall {
+		o := &s.ops[i]
+		if n < s.upTo {
+			if o.Step.May() {
+				if k, _ := slices.BinarySearch(s.classes, o.Delta()); used[k] > 0 {
+					used[k]--
+					continue
+				}
+			} else if slot, pending := s.slotOf[i]; !pending || s.done(st, slot) {
+				continue
+			}
+		}
+		ops, where = append(ops, *o), append(where, int(i))
+	}
+	return spec.Stock{Start: st[0], Free: st[1] != 0}, ops, where
+}

@@ -1,0 +1,104 @@
+package fast
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/anishathalye/porcupine"
+
+	"picklock/models/spec"
+)
+
+// stockSays gives porcupine's verdict on a small history.
+func stockSays(s spec.Stock, ops []spec.StockOp) Verdict {
+	if porcupine.CheckOperations(s.Model(), spec.StockOperations(ops)) {
+		return Legal
+	}
+	return Illegal
+}
+
+func showStock(s spec.Stock, ops []spec.StockOp) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "start %d, free %v\n", s.Start, s.Free)
+	for i := range ops {
+		o := &ops[i]
+		fmt.Fprintf(&b, "  %2d: [%d, %d] %s\n", i, o.Call, o.Return, o)
+	}
+	return b.String()
+}
+
+// stockDiffer makes histories until the checker and porcupine disagree, n at most. asked
+// is how many operations the checker left to porcupine.
+func stockDiffer(seed uint64, n int) (found string, verdicts [2]int, asked map[string]int) {
+	r := rand.New(rand.NewPCG(seed, 4))
+	asked = map[string]int{}
+	for i := range n {
+		m := makeStock(r)
+		want := stockSays(m.stock, m.ops)
+		got := Stock(m.stock, m.ops, Limits{})
+		verdicts[want]++
+		if got.Asked > 0 {
+			asked[m.shape]++
+		}
+		switch {
+		case got.Verdict != want:
+			found = fmt.Sprintf("history %d of seed %d (%s) is %s, but the checker says %s %v\n%s", i, seed, m.shape, want, got.Verdict, got.Ops, showStock(m.stock, m.ops))
+		case want == Illegal && len(got.Ops) == 0:
+			found = fmt.Sprintf("history %d of seed %d (%s): nothing is named that is illegal\n%s", i, seed, m.shape, showStock(m.stock, m.ops))
+		case !m.mutated && want == Illegal:
+			found = fmt.Sprintf("history %d of seed %d (%s): a counter did it, but it is illegal\n%s", i, seed, m.shape, showStock(m.stock, m.ops))
+		}
+		if found != "" {
+			return found, verdicts, asked
+		}
+	}
+	return "", verdicts, asked
+}
+
+// TestStockAgrees compares the checker with porcupine on random histories.
+func TestStockAgrees(t *testing.T) {
+	found, verdicts, asked := stockDiffer(1, *histories)
+	if found != "" {
+		t.Fatal(found)
+	}
+	t.Logf("%d legal, %d illegal, left to porcupine: %v", verdicts[Legal], verdicts[Illegal], asked)
+	if least := *histories / 5; verdicts[Legal] < least || verdicts[Illegal] < least {
+		t.Errorf("%d legal and %d illegal histories: too one-sided to show anything", verdicts[Legal], verdicts[Illegal])
+	}
+}
+
+// TestStockPlanted plants mistakes; the comparison with porcupine must find each.
+func TestStockPlanted(t *testing.T) {
+	for name, q := range map[string]quirk{
+		"open interval":   stockOpenInterval,
+		"unknown ignored": stockUnknownIgnored,
+		"gap skipped":     stockGapSkipped,
+		"deadline off":    stockDeadlineOff,
+		"refuse ignored":  stockRefuseIgnored,
+		"refuse low":      stockRefuseLow,
+		"tie wrong":       stockTieWrong,
+		"first read only": stockFirstReadOnly,
+		"took optional":   stockTookOptional,
+		"took anytime":    stockTookAnytime,
+		"below zero":      stockBelowZero,
+		"refuse no fill":  stockRefuseNoFill,
+		"head closed":     stockHeadClosed,
+		"dominance":       stockDominance,
+		"eager wrong":     stockEagerWrong,
+		"some order":      stockSomeOrder,
+		"ways few":        stockWaysFew,
+	} {
+		t.Run(name, func(t *testing.T) {
+			planted = q
+			defer func() { planted = 0 }()
+			const most = 200_000
+			found, verdicts, _ := stockDiffer(2, most)
+			if found == "" {
+				t.Fatalf("not found within %d histories", most)
+			}
+			t.Logf("found after %d histories", verdicts[Legal]+verdicts[Illegal])
+		})
+	}
+}
