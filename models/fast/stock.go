@@ -44,7 +44,7 @@ func Stock(s spec.Stock, ops []spec.StockOp, lim Limits) Result {
 	if s.Free && h.refuses > 0 {
 		return askStock(s, ops, nil, lim)
 	}
-	return h.search(lim)
+	return h.search(usualStock, lim)
 }
 
 // stockHistory is a history with what one look at it shows.

@@ -14,16 +14,19 @@ type stockShape struct {
 	quantity int64            // the largest
 	unknown  int64            // the largest quantity of steps whose level is not told
 	hide     int              // how many of a hundred takes or restocks hide their level
+	may      int              // how many of a hundred of those may not have happened
 }
 
 var stockShapes = []stockShape{
-	{"units", []spec.StockStep{spec.Take}, 1, 1, 20},
-	{"units, mostly unknown", []spec.StockStep{spec.Take, spec.Take, spec.Take, spec.Read}, 1, 1, 60},
-	{"units, reads, refusals", []spec.StockStep{spec.Take, spec.Take, spec.Read, spec.Refuse}, 1, 1, 40},
-	{"quantities, unknown units", []spec.StockStep{spec.Take, spec.Take, spec.Read, spec.Refuse}, 3, 1, 40},
-	{"quantities", []spec.StockStep{spec.Take, spec.Take, spec.Take, spec.Read, spec.Refuse}, 3, 3, 40},
-	{"units, restocks", []spec.StockStep{spec.Take, spec.Take, spec.Restock, spec.Read}, 1, 1, 30},
-	{"everything", []spec.StockStep{spec.Take, spec.Take, spec.Restock, spec.Read, spec.Refuse}, 3, 3, 40},
+	{"units", []spec.StockStep{spec.Take}, 1, 1, 20, 50},
+	{"units, mostly unknown", []spec.StockStep{spec.Take, spec.Take, spec.Take, spec.Read}, 1, 1, 60, 50},
+	{"units, reads, refusals", []spec.StockStep{spec.Take, spec.Take, spec.Read, spec.Refuse}, 1, 1, 40, 50},
+	{"quantities, unknown units", []spec.StockStep{spec.Take, spec.Take, spec.Read, spec.Refuse}, 3, 1, 40, 50},
+	{"quantities", []spec.StockStep{spec.Take, spec.Take, spec.Take, spec.Read, spec.Refuse}, 3, 3, 40, 50},
+	{"quantities, mostly unknown", []spec.StockStep{spec.Take, spec.Take, spec.Take, spec.Read}, 3, 2, 70, 90},
+	{"units, restocks", []spec.StockStep{spec.Take, spec.Take, spec.Restock, spec.Read}, 1, 1, 30, 50},
+	{"everything", []spec.StockStep{spec.Take, spec.Take, spec.Restock, spec.Read, spec.Refuse}, 3, 3, 40, 50},
+	{"everything unknown", []spec.StockStep{spec.Take, spec.Restock, spec.Read, spec.Read}, 3, 3, 90, 40},
 }
 
 // stockMade is a history: what a real counter did, if it is not mutated.
@@ -64,7 +67,7 @@ func makeStock(r *rand.Rand) stockMade {
 		happened := true
 		if hide {
 			o.Step++ // TookSome or RestockedSome
-			if r.IntN(2) == 0 {
+			if r.IntN(100) < sh.may {
 				o.Step++ // MayTake or MayRestock
 				happened = r.IntN(3) > 0
 			}

@@ -39,7 +39,7 @@ func (s *stockSearch) reach(slot int32) {
 				}
 			}
 		}
-		if len(seen.byKey) > 8*maxStates {
+		if len(seen.byKey) > 8*s.bounds.states {
 			s.cut = true
 			break
 		}
@@ -48,10 +48,10 @@ func (s *stockSearch) reach(slot int32) {
 	for _, key := range found.keys {
 		s.states = append(s.states, found.byKey[key]...)
 	}
-	if len(s.states) > maxStates {
+	if len(s.states) > s.bounds.states {
 		s.cut = true
 		slices.SortFunc(s.states, func(a, b stockState) int { return s.compare(a, b) })
-		s.states = s.states[:maxStates]
+		s.states = s.states[:s.bounds.states]
 	}
 }
 
@@ -178,7 +178,7 @@ func (s *stockSearch) ways(st stockState, delta int64, refusal bool) [][]int64 {
 	if classes == 0 || delta > 0 && up == 0 || delta < 0 && down == 0 {
 		return nil
 	}
-	w := stockWays{classes: s.classes, left: left, refusal: refusal, way: make([]int64, len(s.classes))}
+	w := stockWays{classes: s.classes, left: left, refusal: refusal, way: make([]int64, len(s.classes)), most: s.bounds.ways}
 	// A set in which no part sums up to zero can be laid so that the level stays within the
 	// largest steps around the way from 0 to delta, and never comes to the same one twice.
 	w.find(0, delta, up+down+max(delta, -delta))
@@ -195,14 +195,14 @@ type stockWays struct {
 	classes, left, way []int64
 	refusal            bool
 	found              [][]int64
-	work               int
+	most, work         int
 	cut                bool
 }
 
 // find tries the classes from k on for the rest of the way, with at most steps steps.
 func (w *stockWays) find(k int, rest, steps int64) {
 	w.work++
-	if w.work > 64*maxWays || len(w.found) >= maxWays {
+	if w.work > 64*w.most || len(w.found) >= w.most {
 		w.cut = true
 		return
 	}

@@ -44,7 +44,7 @@ import (
 // have happened are not needed before it, since the start can be that much lower or
 // higher. (Histories that have refusals as well do not come here.)
 //
-// If there are more states than maxStates after a return, the better part is kept, and the
+// If there are more states than stockBounds.states after a return, the better part is kept, and the
 // states are no longer whole: then a state at the end still proves the history legal, but
 // the lack of one proves nothing. In that case, or when it did more work than allowed,
 // porcupine is given what is left to do after the last return that left only one state
@@ -52,6 +52,7 @@ import (
 // is exact, too.
 type stockSearch struct {
 	*stockHistory
+	bounds   stockBounds
 	byCall   []int32
 	byReturn []int32 // certain ones
 	classes  []int64 // what the steps that may have happened add
@@ -69,17 +70,22 @@ type stockSearch struct {
 	upTo     int // how many of byCall are taken up
 }
 
-const (
-	none      = -1
-	maxStates = 1024
-	maxWays   = 64 // to reach a level
-)
+const none = -1
+
+// stockBounds are where the search stops being whole.
+type stockBounds struct {
+	states int // after a return
+	ways   int // to reach a level
+	work   int // in all, and 400 more for each operation
+}
+
+var usualStock = stockBounds{states: 1024, ways: 64, work: 10_000_000}
 
 // stockState is [level, whether it is free, used of each class..., done...].
 type stockState []int64
 
-func (h *stockHistory) search(lim Limits) Result {
-	s := newStockSearch(h)
+func (h *stockHistory) search(b stockBounds, lim Limits) Result {
+	s := newStockSearch(h, b)
 	at, ok := s.run(math.MaxInt)
 	switch {
 	case ok:
@@ -87,14 +93,14 @@ func (h *stockHistory) search(lim Limits) Result {
 	case !s.cut:
 		return Result{Verdict: Illegal, Ops: at}
 	}
-	rest := newStockSearch(h)
+	rest := newStockSearch(h, b)
 	rest.run(s.sure)
 	stock, ops, where := rest.left()
 	return askStock(stock, ops, where, lim)
 }
 
-func newStockSearch(h *stockHistory) *stockSearch {
-	s := &stockSearch{stockHistory: h, slotOf: map[int32]int32{}}
+func newStockSearch(h *stockHistory, b stockBounds) *stockSearch {
+	s := &stockSearch{stockHistory: h, bounds: b, slotOf: map[int32]int32{}}
 	for i := range h.ops {
 		o := &h.ops[i]
 		s.byCall = append(s.byCall, int32(i))
@@ -137,7 +143,7 @@ func newStockSearch(h *stockHistory) *stockSearch {
 // run goes through the first returns. If it finds none that can follow, it says which
 // operation could not have happened.
 func (s *stockSearch) run(returns int) (at []int, ok bool) {
-	allowed := 10_000_000 + 400*len(s.ops)
+	allowed := s.bounds.work + 400*len(s.ops)
 	for n, x := range s.byReturn[:min(returns, len(s.byReturn))] {
 		s.takeUp(s.ops[x].Return)
 		slot := s.slotOf[x]

@@ -93,12 +93,42 @@ func TestStockPlanted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			planted = q
 			defer func() { planted = 0 }()
-			const most = 200_000
+			const most = 20_000
 			found, verdicts, _ := stockDiffer(2, most)
 			if found == "" {
 				t.Fatalf("not found within %d histories", most)
 			}
 			t.Logf("found after %d histories", verdicts[Legal]+verdicts[Illegal])
 		})
+	}
+}
+
+// TestStockSearchAgrees lets the search decide all that it can, also what the chain would,
+// and with bounds so low that it has to give up, and hands over to porcupine.
+func TestStockSearchAgrees(t *testing.T) {
+	for _, b := range []stockBounds{usualStock, {states: 1, ways: 64, work: 1000}, {states: 2, ways: 1, work: 1000}, {states: 1024, ways: 2, work: -3100}} {
+		r := rand.New(rand.NewPCG(3, 4))
+		var asked, parts int
+		for i := range *histories {
+			m := makeStock(r)
+			h := surveyStock(m.stock, m.ops)
+			if h.odd || m.stock.Free && h.refuses > 0 {
+				continue
+			}
+			want, got := stockSays(m.stock, m.ops), h.search(b, Limits{})
+			if got.Verdict != want {
+				t.Fatalf("history %d (%s) is %s, but the search within %v says %s %v\n%s", i, m.shape, want, b, got.Verdict, got.Ops, showStock(m.stock, m.ops))
+			}
+			if got.Asked > 0 {
+				asked++
+			}
+			if 0 < got.Asked && got.Asked < len(m.ops) {
+				parts++
+			}
+		}
+		t.Logf("within %v: %d left to porcupine, %d of them in part", b, asked, parts)
+		if (parts == 0) != (b == usualStock) {
+			t.Errorf("within %v %d histories are left to porcupine in part", b, parts)
+		}
 	}
 }
