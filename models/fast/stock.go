@@ -19,7 +19,8 @@ import (
 //     latter are all of one quantity or no level is missing. Its time is that of a bucket
 //     sort by level, near-linear for what counters write (n log n at worst, for levels that
 //     lie in a few dense clusters far apart), plus log k for each unknown take, k of them
-//     being open at once. It needs 12 bytes per operation.
+//     being open at once. It needs 12 to 16 bytes per
+//     operation, and 12 more for each gap.
 //   - The search. With restocks, or unknown takes of several quantities where levels are
 //     missing, it follows the returns through all states that the counter can be in. Its
 //     time is linear in the operations and in the number of those states, which is small as
@@ -54,12 +55,12 @@ type stockHistory struct {
 	named    int // takes and reads
 	refuses  int
 	restocks int
-	some     int   // TookSome
-	unknown  int   // TookSome and MayTake
-	unit     int64 // the quantity of all unknown takes; 0: there are none, or it differs
-	low      int64 // the lowest and highest key of takes, reads and refusals
+	takes    []int32 // the unknown ones: TookSome and MayTake
+	unit     int64   // the quantity of all unknown takes; 0: there are none, or it differs
+	low      int64   // the lowest and highest key of takes, reads and refusals
 	high     int64
-	odd      bool // not for the fast checkers
+	keys     []uint32 // the lower half of each one's key
+	odd      bool     // not for the fast checkers
 }
 
 // largest is the largest level or quantity, and largest sum of quantities, that is surely
@@ -67,7 +68,7 @@ type stockHistory struct {
 const largest = 1 << 60
 
 func surveyStock(s spec.Stock, ops []spec.StockOp) *stockHistory {
-	h := &stockHistory{Stock: s, ops: ops, low: math.MaxInt64, high: math.MinInt64}
+	h := &stockHistory{Stock: s, ops: ops, low: math.MaxInt64, high: math.MinInt64, keys: make([]uint32, len(ops))}
 	h.odd = len(ops) > math.MaxInt32/2 || s.Start > largest || s.Start < -largest
 	var sum, unit int64
 	mixed := false
@@ -81,12 +82,13 @@ func surveyStock(s spec.Stock, ops []spec.StockOp) *stockHistory {
 				h.odd, sum = true, 0
 			}
 		}
-		if o.Step.Named() && (o.Left > largest || o.Left < -largest) {
+		if o.Left > largest || o.Left < -largest {
 			h.odd = true
 		}
 		switch o.Step {
 		case spec.Take, spec.Read, spec.Refuse:
 			key := stockKey(o)
+			h.keys[i] = uint32(key)
 			h.low, h.high = min(h.low, key), max(h.high, key)
 			if o.Step == spec.Refuse {
 				h.refuses++
@@ -96,10 +98,7 @@ func surveyStock(s spec.Stock, ops []spec.StockOp) *stockHistory {
 		case spec.TookSome, spec.MayTake:
 			mixed = mixed || unit != 0 && unit != o.Qty
 			unit = o.Qty
-			h.unknown++
-			if o.Step == spec.TookSome {
-				h.some++
-			}
+			h.takes = append(h.takes, int32(i))
 		default:
 			h.restocks++
 		}

@@ -1,9 +1,11 @@
 package fast
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -19,21 +21,20 @@ type stockLoad struct {
 	illegal      bool  // at 80% a level was given out twice
 }
 
-// make lets clients take from a counter, each waiting for its answer before it goes on.
-// Operations are in the order of their calls.
+// make lets clients take from a counter. Operations are in the order of their calls.
 func (l stockLoad) make() (spec.Stock, []spec.StockOp) {
 	r := rand.New(rand.NewPCG(uint64(l.ops), uint64(l.clients)))
 	level := int64(l.ops) * (l.quantity + 1)
 	stock := spec.Stock{Start: level}
 	ops := make([]spec.StockOp, l.ops)
-	// At each moment one operation takes effect: that of the client who waited longest, or
-	// of one near it. It was called some moments ago and returns some moments later.
-	clients := int64(l.clients)
+	// Every ten nanoseconds one operation takes effect. On average as many are under way as
+	// there are clients.
+	under := int64(l.clients) * 10
 	for i := range ops {
 		o := &ops[i]
 		at := int64(i) * 10
-		o.Call = at - clients*10/2 + r.Int64N(10)
-		o.Return = at + 1 + r.Int64N(clients*10/2)
+		o.Call = at - r.Int64N(under)
+		o.Return = at + r.Int64N(under)
 		o.Qty = 1 + r.Int64N(l.quantity)
 		o.ID = int64(i)
 		happened := true
@@ -63,6 +64,7 @@ func (l stockLoad) make() (spec.Stock, []spec.StockOp) {
 		}
 		ops[i+1].Left = ops[i].Left
 	}
+	slices.SortFunc(ops, func(a, b spec.StockOp) int { return cmp.Compare(a.Call, b.Call) })
 	return stock, ops
 }
 

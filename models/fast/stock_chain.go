@@ -70,18 +70,22 @@ type stockChain struct {
 	*stockHistory
 	order []int32 // links and refusals, the highest first
 	gaps  []stockGap
-	slots int   // in all gaps
-	last  int64 // the latest call in the chain
-	first int64 // the earliest return in the chain, but for the refusals in high
-	high  int   // refusals before the first link of more than its level; 0 if the start is known
+	slots int // in all gaps
+	// While link goes down:
+	level  int64
+	above  int32 // the link above
+	latest int32 // what was called last of all links so far
+	before int32 // and without the reads of the present level, if that is what is above
+	first  int32 // what returned first since the last gap
+	head   int32 // what returned first of all, but for the refusals in high
+	high   int   // refusals before the first link of more than its level; 0 if the start is known
 }
 
-// stockGap is a stretch of slots, with the links and refusals around it.
+// stockGap is a stretch of slots, with what bounds it; none: nothing does.
 type stockGap struct {
-	pos   int32 // the slots lie right before order[pos]
 	slots int32
-	after int64 // the latest call above
-	by    int64 // the earliest return below
+	above int32 // what was called last above it
+	below int32 // what returned first below it
 }
 
 // chain gives the verdict, and whether there is one.
@@ -89,161 +93,171 @@ func (h *stockHistory) chain() (Result, bool) {
 	if h.Free && h.named == 0 {
 		return Result{}, true
 	}
-	c := &stockChain{stockHistory: h, order: h.order(), last: math.MinInt64}
-	if at, ok, stop := c.link(); stop {
-		return Result{}, false
-	} else if !ok {
+	c := &stockChain{stockHistory: h, order: h.order(), level: h.Start, above: none, latest: none, before: none, first: none}
+	if at, ok := c.link(); !ok {
+		if at == nil {
+			return Result{}, false
+		}
 		return Result{Verdict: Illegal, Ops: at}, true
 	}
-	if at, ok := c.checkReturns(); !ok {
-		return Result{Verdict: Illegal, Ops: at}, true
+	below := c.first
+	for g := len(c.gaps) - 1; g >= 0; g-- {
+		gap := &c.gaps[g]
+		gap.below, below = below, c.sooner(below, gap.below)
 	}
+	c.head = below
 	return c.fill()
 }
 
-// link goes down the chain and finds its gaps. If the operations contradict each other it
-// says which; stop: the chain cannot tell what fills a gap.
-func (c *stockChain) link() (at []int, ok, stop bool) {
-	level, known := c.Start, !c.Free
-	above := -1 // the link above
-	run := 0    // where the refusals since the link above begin
-	for p := 0; p < len(c.order); p++ {
-		i := c.order[p]
+// link goes down the chain, compares calls and returns, and finds the gaps. Each gap's
+// below is for now what returned first between it and the gap before. If operations
+// contradict each other it says which; none: the chain cannot tell what fills a gap.
+func (c *stockChain) link() (at []int, ok bool) {
+	known, run := !c.Free, 0 // run: from where on refusals are not yet placed
+	for p, i := range c.order {
 		o := &c.ops[i]
 		if o.Step == spec.Refuse {
 			continue
 		}
-		top := o.Left - o.Delta()
-		if has(stockFirstReadOnly) && o.Step == spec.Read && above >= 0 && c.ops[above].Step == spec.Read && c.ops[above].Left == o.Left {
-			continue
+		top := o.Left
+		if o.Step == spec.Take {
+			top += o.Qty
 		}
 		if !known {
-			level, known = top, true
-			for c.high < p && c.ops[c.order[c.high]].Qty > level {
+			c.level, known = top, true
+			for c.high < p && c.ops[c.order[c.high]].Qty > top {
 				c.high++
 			}
+			run = c.high
 		}
-		if top > level || has(stockBelowZero) && o.Left < 0 {
-			return pair(above, int(i)), false, false
-		}
-		r, level2, enough := c.refused(run, p, level, top)
-		if !enough {
-			return append(pair(above, int(i)), int(c.order[r])), false, c.open()
-		}
-		level = level2
-		// Refusals from r on wait for this take.
-		copy(c.order[r+1:p+1], c.order[r:p])
-		c.order[r] = i
-		if level != top {
-			if c.unit == 0 || (level-top)%c.unit != 0 {
-				return pair(above, int(i)), false, c.open()
-			}
-			if !c.gap(r, (level-top)/c.unit) {
-				return pair(above, int(i)), false, false
+		if run < p {
+			if run, at, ok = c.refused(run, p, top); !ok {
+				return at, false
 			}
 		}
-		level, above, run = o.Left, int(i), r+1
-		c.last = max(c.last, o.Call)
+		if run == p {
+			run++ // this one is no refusal
+		}
+		if top != c.level {
+			if at, ok = c.lead(i, top); !ok {
+				return at, false
+			}
+		}
+		// Reads of one level are not ordered among themselves.
+		if o.Step != spec.Read || c.above == none || c.ops[c.above].Step != spec.Read || c.ops[c.above].Left != o.Left {
+			c.before = c.latest
+		} else if has(stockFirstReadOnly) {
+			continue
+		}
+		if !c.returns(i, c.before) {
+			return positions(c.before, i), false
+		}
+		if has(stockBelowZero) && o.Left < 0 {
+			return positions(i), false
+		}
+		if c.latest == none || o.Call > c.ops[c.latest].Call {
+			c.latest = i
+		}
+		c.level, c.above = o.Left, i
 	}
 	if has(stockRefuseNoFill) {
-		return nil, true, false
+		return nil, true
 	}
-	if r, _, enough := c.refused(run, len(c.order), level, math.MinInt64); !enough {
-		return pair(above, int(c.order[r])), false, c.open()
-	}
-	return nil, true, false
+	_, at, ok = c.refused(run, len(c.order), math.MinInt64)
+	return at, ok
 }
 
-// open says whether slots may be filled in ways that the chain does not know.
-func (c *stockChain) open() bool { return c.unit == 0 && c.unknown > 0 }
-
-// refused places the refusals order[from:to], of which the first ones are right at level,
-// and the next ones in the gap between level and top. It gives the first of those that
-// wait for what follows, and the level that was reached; or the refusal that cannot be
-// right.
-func (c *stockChain) refused(from, to int, level, top int64) (at int, reached int64, ok bool) {
-	for r := from; r < to; r++ {
-		if c.ops[c.order[r]].Step != spec.Refuse || has(stockRefuseIgnored) {
-			continue
-		}
-		key := stockKey(&c.ops[c.order[r]])
-		if key >= level {
-			continue
-		}
-		if key < top {
-			return r, level, true
-		}
-		if c.unit == 0 {
-			return r, level, false
-		}
-		n := (level - key + c.unit - 1) / c.unit
-		if level-n*c.unit < top {
-			return r, level, true // the slots do not meet top; the caller sees it
-		}
-		if !c.gap(r, n) {
-			return r, level, false
-		}
-		level -= n * c.unit
+// lead leads from the present level to top, from where i starts.
+func (c *stockChain) lead(i int32, top int64) (at []int, ok bool) {
+	if top > c.level {
+		return positions(c.above, i), false
 	}
-	return to, level, true
-}
-
-// gap notes slots before order[pos]. It says whether there are takes for all so far.
-func (c *stockChain) gap(pos int, slots int64) bool {
-	if has(stockGapSkipped) {
-		return true
+	if c.unit == 0 && len(c.takes) > 0 {
+		return nil, false
 	}
-	if slots > int64(c.unknown-c.slots) {
-		return false
+	if c.unit == 0 || (c.level-top)%c.unit != 0 || !c.gap((c.level-top)/c.unit) {
+		return positions(c.above, i), false
 	}
-	c.slots += int(slots)
-	c.gaps = append(c.gaps, stockGap{pos: int32(pos), slots: int32(slots), after: c.last})
-	return true
-}
-
-// checkReturns goes up the chain with the earliest return so far, gives it to the gaps, and
-// compares it with the calls. ok: no link was called after one below it returned.
-func (c *stockChain) checkReturns() (at []int, ok bool) {
-	earliest, who := spec.Never, -1
-	g := len(c.gaps) - 1
-	for p := len(c.order) - 1; p >= 0; {
-		end := p
-		lowest, first := spec.Never, -1
-		for ; p >= 0; p-- {
-			o := &c.ops[c.order[p]]
-			if p < end && (o.Step != spec.Read || o.Left != c.ops[c.order[end]].Left || c.ops[c.order[end]].Step != spec.Read) {
-				break
-			}
-			if o.Step != spec.Refuse && (o.Call > earliest || has(stockOpenInterval) && o.Call == earliest) {
-				return pair(int(c.order[p]), who), false
-			}
-			if p < c.high || has(stockRefuseIgnored) && o.Step == spec.Refuse {
-				continue // at the start, before all else
-			}
-			if o.Return < lowest {
-				lowest, first = o.Return, int(c.order[p])
-			}
-		}
-		if lowest < earliest {
-			earliest, who = lowest, first
-		}
-		for ; g >= 0 && int(c.gaps[g].pos) > p; g-- {
-			c.gaps[g].by = earliest
-			if has(stockDeadlineOff) && earliest != spec.Never {
-				c.gaps[g].by++
-			}
-		}
-	}
-	c.first = earliest
 	return nil, true
 }
 
-// pair is the positions that are not negative.
-func pair(a, b int) []int {
-	var out []int
-	for _, i := range []int{a, b} {
-		if i >= 0 {
-			out = append(out, i)
+// returns says whether i does not return before the call of that above; if so it counts as
+// a return of what is below the last gap.
+func (c *stockChain) returns(i, above int32) bool {
+	if above != none {
+		call, ret := c.ops[above].Call, c.ops[i].Return
+		if ret < call || has(stockOpenInterval) && ret == call {
+			return false
+		}
+	}
+	c.first = c.sooner(c.first, i)
+	return true
+}
+
+// sooner is that of the two which returns first.
+func (c *stockChain) sooner(a, b int32) int32 {
+	if a == none || b != none && c.ops[b].Return < c.ops[a].Return {
+		return b
+	}
+	return a
+}
+
+// refused places the refusals in order[from:to]: the first ones are right at the present
+// level, the next ones in the gap between it and top. It gives the first of those that wait
+// for the take in order[to].
+func (c *stockChain) refused(from, to int, top int64) (next int, at []int, ok bool) {
+	for r := from; r < to; r++ {
+		i := c.order[r]
+		o := &c.ops[i]
+		if o.Step != spec.Refuse || has(stockRefuseIgnored) {
+			continue
+		}
+		if key := stockKey(o); key < c.level {
+			if key < top {
+				return r, nil, true
+			}
+			if c.unit == 0 && len(c.takes) > 0 {
+				return r, nil, false
+			}
+			if c.unit == 0 {
+				return r, positions(c.above, i), false
+			}
+			n := (c.level - key + c.unit - 1) / c.unit
+			if c.level-n*c.unit < top {
+				return r, nil, true // the slots do not meet top; lead will see it
+			}
+			if !c.gap(n) {
+				return r, positions(c.above, i), false
+			}
+			c.level -= n * c.unit
+		}
+		if !c.returns(i, c.latest) {
+			return r, positions(c.latest, i), false
+		}
+	}
+	return to, nil, true
+}
+
+// gap notes slots. It says whether there are takes for all so far.
+func (c *stockChain) gap(slots int64) bool {
+	if has(stockGapSkipped) {
+		return true
+	}
+	if slots > int64(len(c.takes)-c.slots) {
+		return false
+	}
+	c.slots += int(slots)
+	c.gaps = append(c.gaps, stockGap{slots: int32(slots), above: c.latest, below: c.first})
+	c.first = none
+	return true
+}
+
+// positions makes positions in the history of some, without those that are none.
+func positions(some ...int32) []int {
+	out := []int{}
+	for _, i := range some {
+		if i != none {
+			out = append(out, int(i))
 		}
 	}
 	return out

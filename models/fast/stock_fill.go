@@ -1,26 +1,30 @@
 package fast
 
-import "picklock/models/spec"
+import (
+	"math"
+
+	"picklock/models/spec"
+)
 
 // fill decides whether the unknown takes can fill the gaps; see stockChain.
 func (c *stockChain) fill() (Result, bool) {
-	if c.unknown == 0 {
+	if len(c.takes) == 0 {
 		return Result{}, true // link found no slots
 	}
-	takes := c.unknownByCall()
-	at, ok := c.match(takes, true, true)
+	c.sortTakes()
+	at, ok := c.match(c.takes, true, true)
 	if ok {
 		return Result{}, true
 	}
 	if !c.Free || has(stockHeadClosed) {
 		return Result{Verdict: Illegal, Ops: at}, true
 	}
-	if at, ok = c.match(takes, true, false); !ok {
+	if at, ok = c.match(c.takes, true, false); !ok {
 		return Result{Verdict: Illegal, Ops: at}, true
 	}
-	placed := takes[:0]
-	for _, i := range takes {
-		if o := &c.ops[i]; o.Step == spec.TookSome && o.Call > c.first {
+	var placed []int32
+	for _, i := range c.takes {
+		if o := &c.ops[i]; o.Step == spec.TookSome && c.head != none && o.Call > c.ops[c.head].Return {
 			placed = append(placed, i)
 		}
 	}
@@ -36,9 +40,18 @@ func (c *stockChain) fill() (Result, bool) {
 func (c *stockChain) match(takes []int32, all, certain bool) (at []int, ok bool) {
 	open := stockHeap{ops: c.ops} // TookSome
 	may, next := 0, 0             // MayTake; of takes
-	for g := range c.gaps {
-		gap := &c.gaps[g]
-		for ; next < len(takes) && c.ops[takes[next]].Call <= gap.by; next++ {
+	for _, gap := range c.gaps {
+		by, after := spec.Never, int64(math.MinInt64)
+		if gap.below != none {
+			by = c.ops[gap.below].Return
+		}
+		if gap.above != none {
+			after = c.ops[gap.above].Call
+		}
+		if has(stockDeadlineOff) && by != spec.Never {
+			by++
+		}
+		for ; next < len(takes) && c.ops[takes[next]].Call <= by; next++ {
 			if c.ops[takes[next]].Step == spec.TookSome {
 				open.push(takes[next])
 			} else if !has(stockUnknownIgnored) {
@@ -48,51 +61,41 @@ func (c *stockChain) match(takes []int32, all, certain bool) (at []int, ok bool)
 		for slots := int(gap.slots); slots > 0; {
 			if len(open.heap) > 0 {
 				i := open.pop()
-				if c.ops[i].Return < gap.after && !has(stockTookAnytime) {
-					if certain {
-						return c.around(gap, int(i)), false
-					}
-					continue
+				if c.ops[i].Return >= after || has(stockTookAnytime) {
+					slots--
+				} else if certain {
+					return positions(i, gap.above), false
 				}
-				slots--
 				continue
 			}
 			n := min(may, slots)
 			may, slots = may-n, slots-n
 			if n == 0 {
 				if all {
-					return c.around(gap, -1), false
+					return c.missing(gap), false
 				}
 				break
 			}
 		}
 	}
-	if !certain || has(stockTookOptional) {
+	if !certain || has(stockTookOptional) || c.latest == none {
 		return nil, true
 	}
-	tail := stockGap{pos: int32(len(c.order)), after: c.last}
 	for _, i := range append(open.heap, takes[next:]...) {
-		if o := &c.ops[i]; o.Step == spec.TookSome && o.Return < tail.after {
-			return c.around(&tail, int(i)), false
+		if o := &c.ops[i]; o.Step == spec.TookSome && o.Return < c.ops[c.latest].Call {
+			return positions(i, c.latest), false
 		}
 	}
 	return nil, true
 }
 
-// around gives what bounds a gap: the take, if there is one, what was called last above
-// the gap, and what returned first below it.
-func (c *stockChain) around(gap *stockGap, take int) []int {
-	above, below := -1, -1
-	for p, i := range c.order {
-		o := &c.ops[i]
-		switch {
-		case p < int(gap.pos) && o.Step != spec.Refuse && (above < 0 || o.Call > c.ops[above].Call):
-			above = int(i)
-		case p >= int(gap.pos) && (below < 0 || o.Return < c.ops[below].Return):
-			below = int(i)
-		}
+// missing gives the operations around a gap that cannot be filled. If nothing bounds it,
+// that is all links: they leave no take for it.
+func (c *stockChain) missing(gap stockGap) []int {
+	if at := positions(gap.above, gap.below); len(at) > 0 {
+		return at
 	}
-	return append(pair(take, above), pair(below, -1)...)
+	return positions(c.order...)
 }
 
 // stockHeap is a heap of positions by return, the earliest first.

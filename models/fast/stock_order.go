@@ -2,6 +2,8 @@ package fast
 
 import (
 	"cmp"
+	"iter"
+	"math"
 	"math/bits"
 	"slices"
 
@@ -46,7 +48,8 @@ func compareStock(a, b *spec.StockOp) int {
 
 // order gives the positions of takes, reads and refusals by compareStock. It is a bucket
 // sort: there are as many buckets as operations, to two for each, and counters write levels
-// that are evenly spread. Buckets of more than a few are sorted by comparing.
+// that are evenly spread. Buckets of more than a few are sorted by comparing. The
+// operations themselves are large, so that they are not read again for it.
 func (h *stockHistory) order() []int32 {
 	n := h.named + h.refuses
 	if n == 0 {
@@ -57,20 +60,29 @@ func (h *stockHistory) order() []int32 {
 	if spread >= 2*uint64(n) {
 		shift = bits.Len64(spread / (2 * uint64(n)))
 	}
+	base := uint32(h.high) // so that base less a key is right though both lost their upper half
+	if spread > math.MaxUint32 {
+		for i := range h.ops {
+			h.keys[i] = uint32(uint64(h.high-stockKey(&h.ops[i])) >> shift)
+		}
+	} else {
+		for i, key := range h.keys {
+			h.keys[i] = (base - key) >> shift
+		}
+	}
 	ends := make([]int32, int(spread>>shift)+2)
-	bucket := func(o *spec.StockOp) int { return int(uint64(h.high-stockKey(o)) >> shift) }
-	for i := range h.ops {
-		if o := &h.ops[i]; inChain(o) {
-			ends[bucket(o)+1]++
+	for from, to := range h.chained() {
+		for _, b := range h.keys[from:to] {
+			ends[b+1]++
 		}
 	}
 	for b := 1; b < len(ends); b++ {
 		ends[b] += ends[b-1]
 	}
 	order := make([]int32, n)
-	for i := range h.ops {
-		if o := &h.ops[i]; inChain(o) {
-			b := bucket(o)
+	for from, to := range h.chained() {
+		for i := from; i < to; i++ {
+			b := h.keys[i]
 			order[ends[b]] = int32(i)
 			ends[b]++
 		}
@@ -101,23 +113,24 @@ func (h *stockHistory) sortBucket(order []int32) {
 	}
 }
 
-// inChain says whether the operation's place in the chain is known from its level.
-func inChain(o *spec.StockOp) bool {
-	return o.Step == spec.Take || o.Step == spec.Read || o.Step == spec.Refuse
+// chained gives the stretches of the history that have no unknown takes.
+func (h *stockHistory) chained() iter.Seq2[int, int] {
+	return func(yield func(from, to int) bool) {
+		from := 0
+		for _, i := range h.takes {
+			if !yield(from, int(i)) {
+				return
+			}
+			from = int(i) + 1
+		}
+		yield(from, len(h.ops))
+	}
 }
 
-// unknownByCall gives the positions of the unknown takes by call.
-func (h *stockHistory) unknownByCall() []int32 {
-	out := make([]int32, 0, h.unknown)
-	sorted := true
-	for i := range h.ops {
-		if o := &h.ops[i]; o.Step == spec.TookSome || o.Step == spec.MayTake {
-			sorted = sorted && (len(out) == 0 || h.ops[out[len(out)-1]].Call <= o.Call)
-			out = append(out, int32(i))
-		}
+// sortTakes brings the unknown takes in the order of their calls.
+func (h *stockHistory) sortTakes() {
+	byCall := func(a, b int32) int { return cmp.Compare(h.ops[a].Call, h.ops[b].Call) }
+	if !slices.IsSortedFunc(h.takes, byCall) {
+		slices.SortStableFunc(h.takes, byCall)
 	}
-	if !sorted {
-		slices.SortStableFunc(out, func(a, b int32) int { return cmp.Compare(h.ops[a].Call, h.ops[b].Call) })
-	}
-	return out
 }

@@ -109,7 +109,7 @@ func TestStockSearchAgrees(t *testing.T) {
 	for _, b := range []stockBounds{usualStock, {states: 1, ways: 64, work: 1000}, {states: 2, ways: 1, work: 1000}, {states: 1024, ways: 2, work: -3100}} {
 		r := rand.New(rand.NewPCG(3, 4))
 		var asked, parts int
-		for i := range *histories {
+		for i := range *histories / 4 {
 			m := makeStock(r)
 			h := surveyStock(m.stock, m.ops)
 			if h.odd || m.stock.Free && h.refuses > 0 {
