@@ -56,6 +56,7 @@ type stockHistory struct {
 	refuses  int
 	restocks int
 	takes    []int32 // the unknown ones: TookSome and MayTake
+	sorted   bool    // they are in the order of their calls
 	unit     int64   // the quantity of all unknown takes; 0: there are none, or it differs
 	low      int64   // the lowest and highest key of takes, reads and refusals
 	high     int64
@@ -68,9 +69,10 @@ type stockHistory struct {
 const largest = 1 << 60
 
 func surveyStock(s spec.Stock, ops []spec.StockOp) *stockHistory {
-	h := &stockHistory{Stock: s, ops: ops, low: math.MaxInt64, high: math.MinInt64, keys: make([]uint32, len(ops))}
+	h := &stockHistory{Stock: s, ops: ops, low: math.MaxInt64, high: math.MinInt64, keys: make([]uint32, len(ops)), sorted: true}
 	h.odd = len(ops) > math.MaxInt32/2 || s.Start > largest || s.Start < -largest
 	var sum, unit int64
+	last := int64(math.MinInt64)
 	mixed := false
 	for i := range ops {
 		o := &ops[i]
@@ -98,6 +100,8 @@ func surveyStock(s spec.Stock, ops []spec.StockOp) *stockHistory {
 		case spec.TookSome, spec.MayTake:
 			mixed = mixed || unit != 0 && unit != o.Qty
 			unit = o.Qty
+			h.sorted = h.sorted && o.Call >= last
+			last = o.Call
 			h.takes = append(h.takes, int32(i))
 		default:
 			h.restocks++

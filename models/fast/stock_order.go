@@ -129,8 +129,8 @@ func (h *stockHistory) chained() iter.Seq2[int, int] {
 
 // sortTakes brings the unknown takes in the order of their calls.
 func (h *stockHistory) sortTakes() {
-	byCall := func(a, b int32) int { return cmp.Compare(h.ops[a].Call, h.ops[b].Call) }
-	if !slices.IsSortedFunc(h.takes, byCall) {
-		slices.SortStableFunc(h.takes, byCall)
+	if !h.sorted {
+		slices.SortStableFunc(h.takes, func(a, b int32) int { return cmp.Compare(h.ops[a].Call, h.ops[b].Call) })
+		h.sorted = true
 	}
 }

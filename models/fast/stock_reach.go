@@ -70,31 +70,18 @@ func (s *stockSearch) compare(a, b stockState) int {
 
 // do gives the states after the pending operation in slot y, and what it needs before it.
 func (s *stockSearch) do(st stockState, y int32) []stockState {
+	if !s.turn(st, y) {
+		return nil
+	}
 	o := &s.ops[s.slots[y]]
 	level := o.Left // after it
-	var ways [][]int64
+	ways := [][]int64{nil}
 	switch {
 	case o.Step == spec.Refuse:
 		ways = s.ways(st, o.Qty-1-st[0], true)
-		level = 0 // set below
 	case !o.Step.Named():
-		for other, i := range s.slots {
-			if i == none || s.done(st, int32(other)) || int32(other) == y {
-				continue
-			}
-			p := &s.ops[i]
-			if p.Step != o.Step || p.Qty != o.Qty {
-				continue
-			}
-			first := p.Return < o.Return || p.Return == o.Return && other < int(y)
-			if first != has(stockSomeOrder) {
-				return nil
-			}
-		}
-		ways, level = [][]int64{nil}, st[0]+o.Delta()
-	case st[1] != 0 || o.Left-o.Delta() == st[0]:
-		ways = [][]int64{nil}
-	default:
+		level = st[0] + o.Delta()
+	case st[1] == 0 && o.Left-o.Delta() != st[0]:
 		ways = s.ways(st, o.Left-o.Delta()-st[0], false)
 	}
 	var out []stockState
@@ -118,12 +105,32 @@ func (s *stockSearch) do(st stockState, y int32) []stockState {
 	return out
 }
 
+// turn says whether no pending operation is the same as that in slot y to the counter and
+// returns sooner.
+func (s *stockSearch) turn(st stockState, y int32) bool {
+	o := &s.ops[s.slots[y]]
+	for other, i := range s.slots {
+		if i == none || int32(other) == y || s.done(st, int32(other)) {
+			continue
+		}
+		p := &s.ops[i]
+		if p.Step != o.Step || p.Qty != o.Qty || o.Step.Named() && p.Left != o.Left {
+			continue
+		}
+		first := p.Return < o.Return || p.Return == o.Return && other < int(y)
+		if first != has(stockSomeOrder) {
+			return false
+		}
+	}
+	return true
+}
+
 // settle does what is pending and changes nothing. It says whether anything can follow.
 func (s *stockSearch) settle(st stockState) bool {
 	if st[1] != 0 {
 		return true
 	}
-	rise := s.someMay
+	stranded := false
 	for y, i := range s.slots {
 		if i == none || s.done(st, int32(y)) {
 			continue
@@ -131,22 +138,63 @@ func (s *stockSearch) settle(st stockState) bool {
 		o := &s.ops[i]
 		if s.idle(st, o) {
 			s.mark(st, int32(y), true)
+			continue
 		}
-		rise = rise || o.Delta() > 0
+		stranded = stranded || o.Step.Named() && o.Left-o.Delta() > st[0]
 	}
-	if rise {
+	if !stranded {
 		return true
 	}
 	for y, i := range s.slots {
 		if i == none || s.done(st, int32(y)) {
 			continue
 		}
-		o := &s.ops[i]
-		if o.Step.Named() && o.Left-o.Delta() > st[0] && (len(s.raises) == 0 || s.raises[0] > o.Return) {
+		if o := &s.ops[i]; o.Step.Named() && o.Left-o.Delta() > st[0] && !s.reachable(st, o) {
 			return false
 		}
 	}
 	return true
+}
+
+// reachable says whether the level may rise again to where the pending o starts, before o
+// returns, often enough for all pending takes that lead below there.
+func (s *stockSearch) reachable(st stockState, o *spec.StockOp) bool {
+	from, falls, rises := o.Left-o.Delta(), 0, 0
+	for k, class := range s.classes {
+		if class > 0 {
+			rises += int(int64(s.called[k]) - st[2+k])
+		}
+	}
+	for y, i := range s.slots {
+		if i == none || s.done(st, int32(y)) {
+			continue
+		}
+		switch p := &s.ops[i]; {
+		case p.Step == spec.Take && p.Left < from && p.Left+p.Qty >= from && p.Return <= o.Return:
+			falls++
+		case p.Delta() > 0 && raisesTo(p, from):
+			rises++
+		}
+	}
+	need := max(1, falls) // a read or restock needs one, and can share it with a take
+	for n, i := range s.raises {
+		if need <= rises || n > 64 {
+			return true
+		}
+		p := &s.ops[i]
+		if p.Call > o.Return {
+			break
+		}
+		if raisesTo(p, from) {
+			rises++
+		}
+	}
+	return need <= rises
+}
+
+// raisesTo says whether the restock can lead from below the level to it or above.
+func raisesTo(p *spec.StockOp, level int64) bool {
+	return p.Step != spec.Restock || p.Left >= level && p.Left-p.Qty < level
 }
 
 // ways gives how many of each class to use so that the level changes by delta, or, for a

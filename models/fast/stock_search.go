@@ -32,13 +32,16 @@ import (
 //     lead: else they can be put off. No more than that: a set of them is passed over if a
 //     smaller part leads to the same level (for a refusal: also below its quantity); the
 //     rest, which changes nothing on the whole, can be left out or put off.
-//   - Of two pending certain ones of the same class whose levels are not known the one that
-//     returns first is done first; and either before one of the class that may have
-//     happened. They can be exchanged.
+//   - Of pending operations that are the same to the counter (in step, quantity and, if it
+//     is named, level) the one that returns first is done first. A certain one whose level
+//     was not told is done before one of its class that may have happened. In any order of
+//     events they can be exchanged.
 //   - Pending reads of the present level are done at once, and refusals of more than it;
 //     they change nothing.
-//   - If nothing can raise the level before a pending take or read returns, and it needs a
-//     higher level, the state leads nowhere.
+//   - A pending operation that names a level can start above the present one. The level
+//     must rise to there before it returns, and once for each pending take that leads below
+//     there and returns no later. If there are too few restocks that can lead there by
+//     then (one that names its levels must do so from below), the state leads nowhere.
 //
 // From an unknown start, the first operation that names a level sets it; steps that may
 // have happened are not needed before it, since the start can be that much lower or
@@ -57,8 +60,7 @@ type stockSearch struct {
 	byReturn []int32 // certain ones
 	classes  []int64 // what the steps that may have happened add
 	called   []int32 // how many of each class were called
-	someMay  bool    // one that was called may raise the level
-	raises   []int64 // the calls of restocks, by time
+	raises   []int32 // restocks that are not taken up, by call
 	words    int     // for the set of those done
 	slots    []int32 // the pending operation of each slot, or none
 	free     []int32 // slots
@@ -111,13 +113,14 @@ func newStockSearch(h *stockHistory, b stockBounds) *stockSearch {
 		} else {
 			s.byReturn = append(s.byReturn, int32(i))
 		}
-		if o.Delta() > 0 {
-			s.raises = append(s.raises, o.Call)
-		}
 	}
 	slices.SortStableFunc(s.byCall, func(a, b int32) int { return cmp.Compare(h.ops[a].Call, h.ops[b].Call) })
 	slices.SortStableFunc(s.byReturn, func(a, b int32) int { return cmp.Compare(h.ops[a].Return, h.ops[b].Return) })
-	slices.Sort(s.raises)
+	for _, i := range s.byCall {
+		if h.ops[i].Delta() > 0 {
+			s.raises = append(s.raises, i)
+		}
+	}
 	slices.Sort(s.classes)
 	s.called = make([]int32, len(s.classes))
 	pending, most, next := 0, 0, 0
@@ -173,13 +176,12 @@ func (s *stockSearch) takeUp(t int64) {
 	for ; s.upTo < len(s.byCall) && s.ops[s.byCall[s.upTo]].Call <= t; s.upTo++ {
 		i := s.byCall[s.upTo]
 		o := &s.ops[i]
-		for len(s.raises) > 0 && s.raises[0] <= o.Call && o.Delta() > 0 {
-			s.raises = s.raises[1:]
+		if o.Delta() > 0 {
+			s.raises = s.raises[1:] // it is the first of them
 		}
 		if o.Step.May() {
 			k, _ := slices.BinarySearch(s.classes, o.Delta())
 			s.called[k]++
-			s.someMay = s.someMay || o.Delta() > 0
 			continue
 		}
 		var slot int32
