@@ -37,12 +37,11 @@ type stockMade struct {
 	mutated bool
 }
 
-// makeStock simulates a counter. Each operation takes effect at a moment of its own, or at
+// makeStock simulates a counter that does n operations. Each takes effect at a moment of its own, or at
 // that of others, and its call and return are around it, so that ties and all kinds of
 // overlap occur. Then levels are hidden, and half of the histories are mutated.
-func makeStock(r *rand.Rand) stockMade {
+func makeStock(r *rand.Rand, n int) stockMade {
 	sh := &stockShapes[r.IntN(len(stockShapes))]
-	n := 2 + r.IntN(7)
 	times := int64(2 + r.IntN(3*n))
 	spread := int64(1 + r.IntN(6))
 	moments := make([]int64, n)

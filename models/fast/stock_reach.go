@@ -1,6 +1,7 @@
 package fast
 
 import (
+	"cmp"
 	"slices"
 	"unsafe"
 
@@ -26,12 +27,13 @@ func (s *stockSearch) reach(slot int32) {
 		if seen.worse(st) {
 			continue // one that used less was found since
 		}
+		left := s.unused(st)
 		for y, i := range s.slots {
 			if i == none || s.done(st, int32(y)) {
 				continue
 			}
 			s.work++
-			for _, next := range s.do(st, int32(y)) {
+			for _, next := range s.do(st, left, int32(y)) {
 				if s.done(next, slot) {
 					found.add(next)
 				} else if seen.add(next) {
@@ -55,21 +57,32 @@ func (s *stockSearch) reach(slot int32) {
 	}
 }
 
-// compare puts states first that used less, and makes what is kept depend on nothing else
-// than the history.
+// compare puts states first that are likely to lead further: those that need no rise, then
+// those that used less. What is kept depends on nothing else than the history.
 func (s *stockSearch) compare(a, b stockState) int {
 	var used int64
 	for k := range s.classes {
 		used += a[2+k] - b[2+k]
 	}
-	if used != 0 {
-		return int(max(-1, min(1, used)))
-	}
-	return slices.Compare(a, b)
+	return cmp.Or(cmp.Compare(s.stranded(a), s.stranded(b)), cmp.Compare(used, 0), slices.Compare(a, b))
 }
 
-// do gives the states after the pending operation in slot y, and what it needs before it.
-func (s *stockSearch) do(st stockState, y int32) []stockState {
+// stranded counts the pending operations that start from above the level.
+func (s *stockSearch) stranded(st stockState) (n int) {
+	for y, i := range s.slots {
+		if i == none || s.done(st, int32(y)) {
+			continue
+		}
+		if o := &s.ops[i]; o.Step.Named() && o.Left-o.Delta() > st[0] {
+			n++
+		}
+	}
+	return n
+}
+
+// do gives the states after the pending operation in slot y, and what it needs before it;
+// left is what can be used.
+func (s *stockSearch) do(st stockState, left []int64, y int32) []stockState {
 	if !s.turn(st, y) {
 		return nil
 	}
@@ -78,11 +91,11 @@ func (s *stockSearch) do(st stockState, y int32) []stockState {
 	ways := [][]int64{nil}
 	switch {
 	case o.Step == spec.Refuse:
-		ways = s.ways(st, o.Qty-1-st[0], true)
+		ways = s.ways(left, o.Qty-1-st[0], true)
 	case !o.Step.Named():
 		level = st[0] + o.Delta()
 	case st[1] == 0 && o.Left-o.Delta() != st[0]:
-		ways = s.ways(st, o.Left-o.Delta()-st[0], false)
+		ways = s.ways(left, o.Left-o.Delta()-st[0], false)
 	}
 	var out []stockState
 	for _, way := range ways {
@@ -105,20 +118,10 @@ func (s *stockSearch) do(st stockState, y int32) []stockState {
 	return out
 }
 
-// turn says whether no pending operation is the same as that in slot y to the counter and
-// returns sooner.
+// turn says whether all that must come before the operation in slot y is done.
 func (s *stockSearch) turn(st stockState, y int32) bool {
-	o := &s.ops[s.slots[y]]
-	for other, i := range s.slots {
-		if i == none || int32(other) == y || s.done(st, int32(other)) {
-			continue
-		}
-		p := &s.ops[i]
-		if p.Step != o.Step || p.Qty != o.Qty || o.Step.Named() && p.Left != o.Left {
-			continue
-		}
-		first := p.Return < o.Return || p.Return == o.Return && other < int(y)
-		if first != has(stockSomeOrder) {
+	for _, b := range s.sooner[y] {
+		if !s.done(st, b) {
 			return false
 		}
 	}
@@ -197,28 +200,33 @@ func raisesTo(p *spec.StockOp, level int64) bool {
 	return p.Step != spec.Restock || p.Left >= level && p.Left-p.Qty < level
 }
 
-// ways gives how many of each class to use so that the level changes by delta, or, for a
-// refusal, falls by that much at least; only those of which no part is enough. Classes
-// of which a certain step is pending are not used.
-func (s *stockSearch) ways(st stockState, delta int64, refusal bool) [][]int64 {
+// unused gives how many of each class can be used: none of one of which a certain step is
+// pending.
+func (s *stockSearch) unused(st stockState) []int64 {
 	left := make([]int64, len(s.classes))
+	for k := range s.classes {
+		left[k] = int64(s.called[k]) - st[2+k]
+	}
+	for y, i := range s.slots {
+		if i == none || s.done(st, int32(y)) {
+			continue
+		}
+		if o := &s.ops[i]; !o.Step.Named() && o.Step != spec.Refuse {
+			if k, ok := slices.BinarySearch(s.classes, o.Delta()); ok {
+				left[k] = 0
+			}
+		}
+	}
+	return left
+}
+
+// ways gives how many of each class to use so that the level changes by delta, or, for a
+// refusal, falls by that much at least; only those of which no part is enough.
+func (s *stockSearch) ways(left []int64, delta int64, refusal bool) [][]int64 {
 	var up, down int64 // the largest step
 	classes := 0
 	for k, class := range s.classes {
-		left[k] = int64(s.called[k]) - st[2+k]
-		if refusal && class > 0 {
-			left[k] = 0
-		}
-		for y, i := range s.slots {
-			if i == none || s.done(st, int32(y)) {
-				continue
-			}
-			if o := &s.ops[i]; !o.Step.Named() && o.Step != spec.Refuse && o.Delta() == class {
-				left[k] = 0
-				break
-			}
-		}
-		if left[k] > 0 {
+		if left[k] > 0 && !(refusal && class > 0) {
 			classes++
 			up, down = max(up, class), max(down, -class)
 		}
@@ -264,6 +272,9 @@ func (w *stockWays) find(k int, rest, steps int64) {
 	class := w.classes[k]
 	if k == len(w.classes)-1 {
 		n := rest / class
+		if w.refusal && class > 0 {
+			return
+		}
 		if w.refusal && rest%class != 0 {
 			n++
 		}
@@ -275,6 +286,9 @@ func (w *stockWays) find(k int, rest, steps int64) {
 		return
 	}
 	most := min(w.left[k], steps)
+	if w.refusal && class > 0 {
+		most = 0
+	}
 	for n := int64(0); n <= most && !w.cut; n++ {
 		w.way[k] = n
 		w.find(k+1, rest-n*class, steps-n)

@@ -57,13 +57,14 @@ type stockSearch struct {
 	*stockHistory
 	bounds   stockBounds
 	byCall   []int32
-	byReturn []int32 // certain ones
-	classes  []int64 // what the steps that may have happened add
-	called   []int32 // how many of each class were called
-	raises   []int32 // restocks that are not taken up, by call
-	words    int     // for the set of those done
-	slots    []int32 // the pending operation of each slot, or none
-	free     []int32 // slots
+	byReturn []int32   // certain ones
+	classes  []int64   // what the steps that may have happened add
+	called   []int32   // how many of each class were called
+	raises   []int32   // restocks that are not taken up, by call
+	words    int       // for the set of those done
+	slots    []int32   // the pending operation of each slot, or none
+	sooner   [][]int32 // for each slot: those of operations that must come before it
+	free     []int32   // slots
 	slotOf   map[int32]int32
 	states   []stockState
 	cut      bool // states were left out
@@ -78,10 +79,10 @@ const none = -1
 type stockBounds struct {
 	states int // after a return
 	ways   int // to reach a level
-	work   int // in all, and 400 more for each operation
+	work   int // in all, and 200 more for each operation
 }
 
-var usualStock = stockBounds{states: 1024, ways: 64, work: 10_000_000}
+var usualStock = stockBounds{states: 8192, ways: 64, work: 30_000_000}
 
 // stockState is [level, whether it is free, used of each class..., done...].
 type stockState []int64
@@ -146,7 +147,7 @@ func newStockSearch(h *stockHistory, b stockBounds) *stockSearch {
 // run goes through the first returns. If it finds none that can follow, it says which
 // operation could not have happened.
 func (s *stockSearch) run(returns int) (at []int, ok bool) {
-	allowed := s.bounds.work + 400*len(s.ops)
+	allowed := s.bounds.work + 200*len(s.ops)
 	for n, x := range s.byReturn[:min(returns, len(s.byReturn))] {
 		s.takeUp(s.ops[x].Return)
 		slot := s.slotOf[x]
@@ -158,7 +159,10 @@ func (s *stockSearch) run(returns int) (at []int, ok bool) {
 			s.mark(st, slot, false)
 		}
 		delete(s.slotOf, x)
-		s.slots[slot] = none
+		s.slots[slot], s.sooner[slot] = none, nil
+		for y, before := range s.sooner {
+			s.sooner[y] = slices.DeleteFunc(before, func(b int32) bool { return b == slot })
+		}
 		s.free = append(s.free, slot)
 		if len(s.states) == 1 && !s.cut {
 			s.sure = n + 1
@@ -190,13 +194,34 @@ func (s *stockSearch) takeUp(t int64) {
 			s.slots[slot] = i
 		} else {
 			slot = int32(len(s.slots))
-			s.slots = append(s.slots, i)
+			s.slots, s.sooner = append(s.slots, i), append(s.sooner, nil)
 		}
+		s.queue(slot)
 		s.slotOf[i] = slot
 		for _, st := range s.states {
 			if s.idle(st, o) {
 				s.mark(st, slot, true)
 			}
+		}
+	}
+}
+
+// queue puts the pending operation in slot in line with those that are the same to the
+// counter.
+func (s *stockSearch) queue(slot int32) {
+	o := &s.ops[s.slots[slot]]
+	for other, i := range s.slots {
+		if i == none || int32(other) == slot {
+			continue
+		}
+		p := &s.ops[i]
+		if p.Step != o.Step || p.Qty != o.Qty || o.Step.Named() && p.Left != o.Left {
+			continue
+		}
+		if (p.Return <= o.Return) != has(stockSomeOrder) {
+			s.sooner[slot] = append(s.sooner[slot], int32(other))
+		} else {
+			s.sooner[other] = append(s.sooner[other], slot)
 		}
 	}
 }

@@ -35,7 +35,7 @@ func stockDiffer(seed uint64, n int) (found string, verdicts [2]int, asked map[s
 	r := rand.New(rand.NewPCG(seed, 4))
 	asked = map[string]int{}
 	for i := range n {
-		m := makeStock(r)
+		m := makeStock(r, 2+r.IntN(7))
 		want := stockSays(m.stock, m.ops)
 		got := Stock(m.stock, m.ops, Limits{})
 		verdicts[want]++
@@ -110,7 +110,7 @@ func TestStockSearchAgrees(t *testing.T) {
 		r := rand.New(rand.NewPCG(3, 4))
 		var asked, parts int
 		for i := range *histories / 4 {
-			m := makeStock(r)
+			m := makeStock(r, 2+r.IntN(7))
 			h := surveyStock(m.stock, m.ops)
 			if h.odd || m.stock.Free && h.refuses > 0 {
 				continue
@@ -130,5 +130,42 @@ func TestStockSearchAgrees(t *testing.T) {
 		if (parts == 0) != (b == usualStock) {
 			t.Errorf("within %v %d histories are left to porcupine in part", b, parts)
 		}
+	}
+}
+
+// TestStockChainAgrees compares the chain with the search, on histories that are too long
+// for porcupine.
+func TestStockChainAgrees(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 4))
+	var verdicts [2]int
+	for i := range *histories / 20 {
+		m := makeStock(r, 20+r.IntN(60))
+		h := surveyStock(m.stock, m.ops)
+		if h.restocks > 0 || m.stock.Free && h.refuses > 0 {
+			continue
+		}
+		s := newStockSearch(h, usualStock)
+		at, ok := s.run(len(m.ops))
+		if !ok && s.cut {
+			continue
+		}
+		want := Legal
+		if !ok {
+			want = Illegal
+		}
+		got, sure := h.chain()
+		if sure && got.Verdict != want {
+			t.Fatalf("history %d (%s): the search says %s %v, but the chain %s %v\n%s", i, m.shape, want, at, got.Verdict, got.Ops, showStock(m.stock, m.ops))
+		}
+		if sure {
+			verdicts[want]++
+		}
+		if sure && !m.mutated && want == Illegal {
+			t.Fatalf("history %d (%s): a counter did it, but it is illegal\n%s", i, m.shape, showStock(m.stock, m.ops))
+		}
+	}
+	t.Logf("%d legal, %d illegal", verdicts[Legal], verdicts[Illegal])
+	if least := *histories / 200; verdicts[Legal] < least || verdicts[Illegal] < least {
+		t.Errorf("%d legal and %d illegal histories: too one-sided to show anything", verdicts[Legal], verdicts[Illegal])
 	}
 }
