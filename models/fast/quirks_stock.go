@@ -15,7 +15,7 @@ const (
 	stockBelowZero                        // a level below zero is illegal
 	stockRefuseNoFill                     // a refusal does not wait for fillers below the last level
 	stockHeadClosed                       // before an unknown start nothing can have been taken
-	stockDominance                        // search: of states that used different steps one is kept
+	stockDominance                        // search: of states that used different steps the first is kept
 	stockEagerWrong                       // search: a read is done at whatever level there is
 	stockSomeOrder                        // search: of two steps that are alike the last to return is first
 	stockWaysFew                          // search: of several ways to reach a level one is tried

@@ -351,15 +351,11 @@ func (s *stockStates) add(st stockState) bool {
 		s.keys = append(s.keys, key)
 	}
 	for _, k := range kept {
-		if covers(s.used(st), s.used(k)) {
+		if covers(s.used(st), s.used(k)) || has(stockDominance) {
 			return false
 		}
 	}
-	if !has(stockDominance) {
-		kept = slices.DeleteFunc(kept, func(k stockState) bool { return covers(s.used(k), s.used(st)) })
-	} else {
-		kept = nil
-	}
+	kept = slices.DeleteFunc(kept, func(k stockState) bool { return covers(s.used(k), s.used(st)) })
 	s.byKey[key] = append(kept, st)
 	return true
 }
