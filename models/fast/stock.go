@@ -55,13 +55,20 @@ type stockHistory struct {
 	named    int // takes and reads
 	refuses  int
 	restocks int
-	takes    []int32 // the unknown ones: TookSome and MayTake
-	sorted   bool    // they are in the order of their calls
-	unit     int64   // the quantity of all unknown takes; 0: there are none, or it differs
-	low      int64   // the lowest and highest key of takes, reads and refusals
+	takes    []stockTake // the unknown ones: TookSome and MayTake
+	sorted   bool        // they are in the order of their calls
+	unit     int64       // the quantity of all unknown takes; 0: there are none, or it differs
+	low      int64       // the lowest and highest key of takes, reads and refusals
 	high     int64
 	keys     []uint32 // the lower half of each one's key
 	odd      bool     // not for the fast checkers
+}
+
+// stockTake is an unknown take. For one that need not return it is the same whether it may
+// have happened or did: it can have happened after all else.
+type stockTake struct {
+	call, end int64
+	at        int32 // its position
 }
 
 // largest is the largest level or quantity, and largest sum of quantities, that is surely
@@ -69,49 +76,50 @@ type stockHistory struct {
 const largest = 1 << 60
 
 func surveyStock(s spec.Stock, ops []spec.StockOp) *stockHistory {
-	h := &stockHistory{Stock: s, ops: ops, low: math.MaxInt64, high: math.MinInt64, keys: make([]uint32, len(ops)), sorted: true}
-	h.odd = len(ops) > math.MaxInt32/2 || s.Start > largest || s.Start < -largest
-	var sum, unit int64
+	h := &stockHistory{Stock: s, ops: ops, sorted: true, low: math.MaxInt64, high: math.MinInt64}
+	h.odd = len(ops) > math.MaxInt32/2 || tooLarge(s.Start)
+	keys := make([]uint32, len(ops))
+	low, high := h.low, h.high
 	last := int64(math.MinInt64)
+	var sum, unit int64
 	mixed := false
 	for i := range ops {
 		o := &ops[i]
 		if o.Step != spec.Read {
-			if o.Qty < 1 || o.Qty > largest {
-				h.odd = true
-			}
-			if sum += o.Qty; sum > largest {
+			if sum += o.Qty; o.Qty < 1 || o.Qty > largest || sum > largest {
 				h.odd, sum = true, 0
 			}
 		}
-		if o.Left > largest || o.Left < -largest {
+		if tooLarge(o.Left) {
 			h.odd = true
 		}
 		switch o.Step {
 		case spec.Take, spec.Read, spec.Refuse:
 			key := stockKey(o)
-			h.keys[i] = uint32(key)
-			h.low, h.high = min(h.low, key), max(h.high, key)
+			keys[i] = uint32(key)
+			low, high = min(low, key), max(high, key)
 			if o.Step == spec.Refuse {
 				h.refuses++
-			} else {
-				h.named++
 			}
 		case spec.TookSome, spec.MayTake:
 			mixed = mixed || unit != 0 && unit != o.Qty
 			unit = o.Qty
 			h.sorted = h.sorted && o.Call >= last
 			last = o.Call
-			h.takes = append(h.takes, int32(i))
+			h.takes = append(h.takes, stockTake{o.Call, o.End(), int32(i)})
 		default:
 			h.restocks++
 		}
 	}
+	h.named = len(ops) - len(h.takes) - h.refuses - h.restocks
+	h.low, h.high, h.keys = low, high, keys
 	if !mixed {
 		h.unit = unit
 	}
 	return h
 }
+
+func tooLarge(level int64) bool { return level > largest || level < -largest }
 
 // askStock leaves ops to porcupine. at gives their positions in the whole history; nil:
 // they are the whole.

@@ -73,27 +73,38 @@ type stockChain struct {
 	slots int // in all gaps
 	// While link goes down:
 	level  int64
-	above  int32 // the link above
-	latest int32 // what was called last of all links so far
-	before int32 // and without the reads of the present level, if that is what is above
-	first  int32 // what returned first since the last gap
-	head   int32 // what returned first of all, but for the refusals in high
-	high   int   // refusals before the first link of more than its level; 0 if the start is known
+	above  int32       // the link above
+	latest stockMoment // the call that was last of all links so far
+	before stockMoment // and without the reads of the present level, if that is what is above
+	first  stockMoment // the return that was first since the last gap
+	head   stockMoment // the return that was first of all, but for the refusals in high
+	high   int         // refusals before the first link of more than its level; 0 if the start is known
 }
 
-// stockGap is a stretch of slots, with what bounds it; none: nothing does.
-type stockGap struct {
-	slots int32
-	above int32 // what was called last above it
-	below int32 // what returned first below it
+// stockMoment is a call or return, and whose.
+type stockMoment struct {
+	time int64
+	at   int32 // none: nobody's
 }
+
+// stockGap is a stretch of slots, with what bounds it.
+type stockGap struct {
+	above stockMoment // the latest call above it
+	below stockMoment // the earliest return below it
+	slots int32
+}
+
+var (
+	beginning = stockMoment{math.MinInt64, none}
+	ending    = stockMoment{spec.Never, none}
+)
 
 // chain gives the verdict, and whether there is one.
 func (h *stockHistory) chain() (Result, bool) {
 	if h.Free && h.named == 0 {
 		return Result{}, true
 	}
-	c := &stockChain{stockHistory: h, order: h.order(), level: h.Start, above: none, latest: none, before: none, first: none}
+	c := &stockChain{stockHistory: h, order: h.order(), level: h.Start, above: none, latest: beginning, before: beginning, first: ending}
 	if at, ok := c.link(); !ok {
 		if at == nil {
 			return Result{}, false
@@ -103,7 +114,7 @@ func (h *stockHistory) chain() (Result, bool) {
 	below := c.first
 	for g := len(c.gaps) - 1; g >= 0; g-- {
 		gap := &c.gaps[g]
-		gap.below, below = below, c.sooner(below, gap.below)
+		gap.below, below = below, sooner(below, gap.below)
 	}
 	c.head = below
 	return c.fill()
@@ -149,14 +160,14 @@ func (c *stockChain) link() (at []int, ok bool) {
 		} else if has(stockFirstReadOnly) {
 			continue
 		}
-		if !c.returns(i, c.before) {
-			return positions(c.before, i), false
+		if !c.returns(i, o.Return, c.before.time) {
+			return positions(c.before.at, i), false
 		}
 		if has(stockBelowZero) && o.Left < 0 {
 			return positions(i), false
 		}
-		if c.latest == none || o.Call > c.ops[c.latest].Call {
-			c.latest = i
+		if o.Call > c.latest.time {
+			c.latest = stockMoment{o.Call, i}
 		}
 		c.level, c.above = o.Left, i
 	}
@@ -181,22 +192,21 @@ func (c *stockChain) lead(i int32, top int64) (at []int, ok bool) {
 	return nil, true
 }
 
-// returns says whether i does not return before the call of that above; if so it counts as
-// a return of what is below the last gap.
-func (c *stockChain) returns(i, above int32) bool {
-	if above != none {
-		call, ret := c.ops[above].Call, c.ops[i].Return
-		if ret < call || has(stockOpenInterval) && ret == call {
-			return false
-		}
+// returns says whether the return of i is no sooner than the call; if so it counts as one
+// below the last gap.
+func (c *stockChain) returns(i int32, ret, call int64) bool {
+	if ret < call || has(stockOpenInterval) && ret == call {
+		return false
 	}
-	c.first = c.sooner(c.first, i)
+	if ret < c.first.time {
+		c.first = stockMoment{ret, i}
+	}
 	return true
 }
 
-// sooner is that of the two which returns first.
-func (c *stockChain) sooner(a, b int32) int32 {
-	if a == none || b != none && c.ops[b].Return < c.ops[a].Return {
+// sooner is that of the two which is first.
+func sooner(a, b stockMoment) stockMoment {
+	if b.time < a.time {
 		return b
 	}
 	return a
@@ -231,8 +241,8 @@ func (c *stockChain) refused(from, to int, top int64) (next int, at []int, ok bo
 			}
 			c.level -= n * c.unit
 		}
-		if !c.returns(i, c.latest) {
-			return r, positions(c.latest, i), false
+		if !c.returns(i, o.Return, c.latest.time) {
+			return r, positions(c.latest.at, i), false
 		}
 	}
 	return to, nil, true
@@ -247,8 +257,8 @@ func (c *stockChain) gap(slots int64) bool {
 		return false
 	}
 	c.slots += int(slots)
-	c.gaps = append(c.gaps, stockGap{slots: int32(slots), above: c.latest, below: c.first})
-	c.first = none
+	c.gaps = append(c.gaps, stockGap{c.latest, c.first, int32(slots)})
+	c.first = ending
 	return true
 }
 

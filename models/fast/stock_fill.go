@@ -1,10 +1,6 @@
 package fast
 
-import (
-	"math"
-
-	"picklock/models/spec"
-)
+import "picklock/models/spec"
 
 // fill decides whether the unknown takes can fill the gaps; see stockChain.
 func (c *stockChain) fill() (Result, bool) {
@@ -22,10 +18,10 @@ func (c *stockChain) fill() (Result, bool) {
 	if at, ok = c.match(c.takes, true, false); !ok {
 		return Result{Verdict: Illegal, Ops: at}, true
 	}
-	var placed []int32
-	for _, i := range c.takes {
-		if o := &c.ops[i]; o.Step == spec.TookSome && c.head != none && o.Call > c.ops[c.head].Return {
-			placed = append(placed, i)
+	var placed []stockTake
+	for _, t := range c.takes {
+		if t.end != spec.Never && t.call > c.head.time {
+			placed = append(placed, t)
 		}
 	}
 	if at, ok = c.match(placed, false, true); !ok {
@@ -35,36 +31,31 @@ func (c *stockChain) fill() (Result, bool) {
 }
 
 // match goes down the gaps and fills each slot with the take of the earliest return. all:
-// every slot must be filled. certain: every TookSome must be placed. If it does not succeed
-// it gives operations that contradict each other.
-func (c *stockChain) match(takes []int32, all, certain bool) (at []int, ok bool) {
-	open := stockHeap{ops: c.ops} // TookSome
-	may, next := 0, 0             // MayTake; of takes
-	for _, gap := range c.gaps {
-		by, after := spec.Never, int64(math.MinInt64)
-		if gap.below != none {
-			by = c.ops[gap.below].Return
-		}
-		if gap.above != none {
-			after = c.ops[gap.above].Call
-		}
+// every slot must be filled. certain: every take that returns must be placed. If it does
+// not succeed it gives operations that contradict each other.
+func (c *stockChain) match(takes []stockTake, all, certain bool) (at []int, ok bool) {
+	var open stockHeap // those that return
+	may, next := 0, 0  // how many need not; the next of takes
+	for g := range c.gaps {
+		gap := &c.gaps[g]
+		by := gap.below.time
 		if has(stockDeadlineOff) && by != spec.Never {
 			by++
 		}
-		for ; next < len(takes) && c.ops[takes[next]].Call <= by; next++ {
-			if c.ops[takes[next]].Step == spec.TookSome {
-				open.push(takes[next])
+		for ; next < len(takes) && takes[next].call <= by; next++ {
+			if t := &takes[next]; t.end != spec.Never {
+				open.push(stockMoment{t.end, t.at})
 			} else if !has(stockUnknownIgnored) {
 				may++
 			}
 		}
 		for slots := int(gap.slots); slots > 0; {
-			if len(open.heap) > 0 {
-				i := open.pop()
-				if c.ops[i].Return >= after || has(stockTookAnytime) {
+			if len(open) > 0 {
+				t := open.pop()
+				if t.time >= gap.above.time || has(stockTookAnytime) {
 					slots--
 				} else if certain {
-					return positions(i, gap.above), false
+					return positions(t.at, gap.above.at), false
 				}
 				continue
 			}
@@ -78,12 +69,17 @@ func (c *stockChain) match(takes []int32, all, certain bool) (at []int, ok bool)
 			}
 		}
 	}
-	if !certain || has(stockTookOptional) || c.latest == none {
+	if !certain || has(stockTookOptional) {
 		return nil, true
 	}
-	for _, i := range append(open.heap, takes[next:]...) {
-		if o := &c.ops[i]; o.Step == spec.TookSome && o.Return < c.ops[c.latest].Call {
-			return positions(i, c.latest), false
+	for _, t := range takes[next:] {
+		if t.end < c.latest.time {
+			return positions(t.at, c.latest.at), false
+		}
+	}
+	for _, t := range open {
+		if t.time < c.latest.time {
+			return positions(t.at, c.latest.at), false
 		}
 	}
 	return nil, true
@@ -91,48 +87,45 @@ func (c *stockChain) match(takes []int32, all, certain bool) (at []int, ok bool)
 
 // missing gives the operations around a gap that cannot be filled. If nothing bounds it,
 // that is all links: they leave no take for it.
-func (c *stockChain) missing(gap stockGap) []int {
-	if at := positions(gap.above, gap.below); len(at) > 0 {
+func (c *stockChain) missing(gap *stockGap) []int {
+	if at := positions(gap.above.at, gap.below.at); len(at) > 0 {
 		return at
 	}
 	return positions(c.order...)
 }
 
-// stockHeap is a heap of positions by return, the earliest first.
-type stockHeap struct {
-	ops  []spec.StockOp
-	heap []int32
-}
+// stockHeap is a heap of returns, the earliest first.
+type stockHeap []stockMoment
 
-func (h *stockHeap) less(a, b int) bool { return h.ops[h.heap[a]].Return < h.ops[h.heap[b]].Return }
-
-func (h *stockHeap) push(i int32) {
-	h.heap = append(h.heap, i)
-	for at := len(h.heap) - 1; at > 0; {
+func (h *stockHeap) push(t stockMoment) {
+	heap := append(*h, t)
+	for at := len(heap) - 1; at > 0; {
 		up := (at - 1) / 2
-		if !h.less(at, up) {
+		if heap[at].time >= heap[up].time {
 			break
 		}
-		h.heap[at], h.heap[up] = h.heap[up], h.heap[at]
+		heap[at], heap[up] = heap[up], heap[at]
 		at = up
 	}
+	*h = heap
 }
 
-func (h *stockHeap) pop() int32 {
-	top := h.heap[0]
-	n := len(h.heap) - 1
-	h.heap[0], h.heap = h.heap[n], h.heap[:n]
+func (h *stockHeap) pop() stockMoment {
+	heap := *h
+	top, n := heap[0], len(heap)-1
+	heap[0], heap = heap[n], heap[:n]
 	for at := 0; ; {
 		least := at
 		for child := 2*at + 1; child <= 2*at+2 && child < n; child++ {
-			if h.less(child, least) {
+			if heap[child].time < heap[least].time {
 				least = child
 			}
 		}
 		if least == at {
+			*h = heap
 			return top
 		}
-		h.heap[at], h.heap[least] = h.heap[least], h.heap[at]
+		heap[at], heap[least] = heap[least], heap[at]
 		at = least
 	}
 }

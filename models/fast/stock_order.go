@@ -117,11 +117,12 @@ func (h *stockHistory) sortBucket(order []int32) {
 func (h *stockHistory) chained() iter.Seq2[int, int] {
 	return func(yield func(from, to int) bool) {
 		from := 0
-		for _, i := range h.takes {
-			if !yield(from, int(i)) {
+		for i := range h.takes {
+			at := int(h.takes[i].at)
+			if !yield(from, at) {
 				return
 			}
-			from = int(i) + 1
+			from = at + 1
 		}
 		yield(from, len(h.ops))
 	}
@@ -130,7 +131,7 @@ func (h *stockHistory) chained() iter.Seq2[int, int] {
 // sortTakes brings the unknown takes in the order of their calls.
 func (h *stockHistory) sortTakes() {
 	if !h.sorted {
-		slices.SortStableFunc(h.takes, func(a, b int32) int { return cmp.Compare(h.ops[a].Call, h.ops[b].Call) })
+		slices.SortStableFunc(h.takes, func(a, b stockTake) int { return cmp.Compare(a.call, b.call) })
 		h.sorted = true
 	}
 }
