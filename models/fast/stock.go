@@ -2,6 +2,7 @@ package fast
 
 import (
 	"math"
+	"slices"
 
 	"github.com/anishathalye/porcupine"
 
@@ -106,6 +107,9 @@ func surveyStock(s spec.Stock, ops []spec.StockOp) *stockHistory {
 			unit = o.Qty
 			h.sorted = h.sorted && o.Call >= last
 			last = o.Call
+			if n := len(h.takes); n == cap(h.takes) {
+				h.takes = slices.Grow(h.takes, 16+n*(len(ops)-i)/(i+1)) // as many as so far
+			}
 			h.takes = append(h.takes, stockTake{o.Call, o.End(), int32(i)})
 		default:
 			h.restocks++

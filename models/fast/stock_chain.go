@@ -256,6 +256,9 @@ func (c *stockChain) gap(slots int64) bool {
 	if slots > int64(len(c.takes)-c.slots) {
 		return false
 	}
+	if c.gaps == nil {
+		c.gaps = make([]stockGap, 0, len(c.takes)) // each has one at least
+	}
 	c.slots += int(slots)
 	c.gaps = append(c.gaps, stockGap{c.latest, c.first, int32(slots)})
 	c.first = ending
