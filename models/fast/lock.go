@@ -68,7 +68,7 @@ func Lock(l spec.Lock, ops []spec.LockOp, lim Limits) Result {
 	if l.Permits > 0 {
 		c.permits = l.Permits
 	}
-	if planted&quirkOneMore != 0 && l.Permits > 0 {
+	if has(quirkOneMore) && l.Permits > 0 {
 		c.permits++
 	}
 	if l.Anonymous {

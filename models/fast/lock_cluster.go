@@ -21,7 +21,7 @@ type cluster struct {
 // ask has porcupine decide the clusters.
 func (c *lockChecker) ask() Result {
 	var res Result
-	if planted&quirkSkipClusters != 0 {
+	if has(quirkSkipClusters) {
 		return res
 	}
 	all := c.clusters()

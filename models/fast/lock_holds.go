@@ -29,7 +29,7 @@ func (c *lockChecker) sweepOne() (full []stretch, bad []int) {
 		h := &c.cores[i]
 		if i > 0 {
 			end := c.cores[last].to
-			if h.from < end || planted&quirkTouching != 0 && h.from == end {
+			if h.from < end || has(quirkTouching) && h.from == end {
 				return nil, []int{int(c.cores[last].op), int(h.op)}
 			}
 		}
@@ -57,7 +57,7 @@ func (c *lockChecker) sweepMany() (full []stretch, bad []int) {
 	active, ended := 0, 0
 	for i := range c.cores {
 		h := &c.cores[i]
-		for ended < len(ends) && (ends[ended] < h.from || ends[ended] == h.from && planted&quirkTouching == 0) {
+		for ended < len(ends) && (ends[ended] < h.from || ends[ended] == h.from && !has(quirkTouching)) {
 			if active == c.permits {
 				full[len(full)-1].to = ends[ended]
 			}
@@ -70,7 +70,7 @@ func (c *lockChecker) sweepMany() (full []stretch, bad []int) {
 					taken = append(taken, c.cores[k].op)
 				}
 			}
-			return nil, positions(append(taken, h.op))
+			return nil, positions(append(taken, h.op)...)
 		}
 		if h.from == h.to {
 			continue
@@ -85,17 +85,9 @@ func (c *lockChecker) sweepMany() (full []stretch, bad []int) {
 	return full, nil
 }
 
-func positions(ops []int32) []int {
-	out := make([]int, len(ops))
-	for i, o := range ops {
-		out[i] = int(o)
-	}
-	return out
-}
-
 // placeWindows looks whether each window has a moment that is not inside a full stretch.
 func (c *lockChecker) placeWindows(full []stretch) (bad []int) {
-	if planted&quirkNoWindow != 0 {
+	if has(quirkNoWindow) {
 		return nil
 	}
 	for _, w := range c.windows {
@@ -120,7 +112,7 @@ func (c *lockChecker) around(w hold) (ops []int) {
 // free is the first moment from t on that is not inside a stretch.
 func free(full []stretch, t int64) int64 {
 	i, _ := slices.BinarySearchFunc(full, t, func(s stretch, t int64) int { return cmp.Compare(s.from, t) })
-	if planted&quirkWindowEnds != 0 && i < len(full) && full[i].from == t {
+	if has(quirkWindowEnds) && i < len(full) && full[i].from == t {
 		i++
 	}
 	if i > 0 && full[i-1].to > t {
@@ -148,7 +140,7 @@ func (c *lockChecker) fences(full []stretch) (bad []int) {
 		return c.placeByFence(told, cores, full)
 	}
 	for i := 1; i < len(told); i++ {
-		if f := told[i].fence; f < told[i-1].fence || f == told[i-1].fence && planted&quirkFenceTwice == 0 {
+		if f := told[i].fence; f < told[i-1].fence || f == told[i-1].fence && !has(quirkFenceTwice) {
 			return []int{int(told[i-1].op), int(told[i].op)}
 		}
 	}

@@ -67,7 +67,7 @@ func (o *owner) pair(first int32) bool {
 	if r.Return == spec.Never || a.Step == spec.Acquire && a.Return == spec.Never {
 		return false
 	}
-	if planted&quirkProofless != 0 && a.Step == spec.MayAcquire {
+	if has(quirkProofless) && a.Step == spec.MayAcquire {
 		return true
 	}
 	h := hold{max(a.Call, r.Call), min(a.End(), r.Return), a.Fence, first}
@@ -87,10 +87,10 @@ func (o *owner) pair(first int32) bool {
 
 // core adds a core.
 func (o *owner) core(from, to, ret int64, h hold, call int64) {
-	if planted&quirkFromCall != 0 {
+	if has(quirkFromCall) {
 		from = call
 	}
-	if planted&quirkToReturn != 0 {
+	if has(quirkToReturn) {
 		to = ret
 	}
 	h.from, h.to = from, to
@@ -116,7 +116,7 @@ func (o *owner) walk(first int32) bool {
 				return irregular()
 			}
 			unknown = true
-			if planted&quirkDeafRelease == 0 {
+			if !has(quirkDeafRelease) {
 				o.mayEnd(op)
 			}
 			continue
@@ -131,7 +131,7 @@ func (o *owner) walk(first int32) bool {
 		case spec.Release:
 			o.released(op, i)
 		case spec.NotHeld:
-			if len(o.open) > 0 && op.Return < o.refused && planted&quirkNotHeld == 0 {
+			if len(o.open) > 0 && op.Return < o.refused && !has(quirkNotHeld) {
 				o.refused, o.at = op.Return, i
 			}
 		}
@@ -163,7 +163,7 @@ func (o *owner) acquired(op *spec.LockOp, i int32) {
 func (o *owner) released(op *spec.LockOp, i int32) {
 	n := len(o.open)
 	if n == 0 {
-		if planted&quirkReleaseOfNobody == 0 {
+		if !has(quirkReleaseOfNobody) {
 			o.contradiction(int(i))
 		}
 		return
@@ -190,7 +190,7 @@ func (o *owner) mayEnd(op *spec.LockOp) {
 	if n == 0 {
 		return
 	}
-	if op.Step == spec.MayRelease || planted&quirkFreeOne != 0 {
+	if op.Step == spec.MayRelease || has(quirkFreeOne) {
 		n = 1
 	}
 	for range n {
