@@ -19,6 +19,7 @@ var lockLoads = []lockLoad{
 	{operations: 100_000, clients: 500, unknown: 1},
 	{operations: 100_000, clients: 20, unknown: 0},
 	{operations: 100_000, clients: 20, unknown: 20},
+	{operations: 100_000, clients: 20, unknown: 1, retried: 5},
 	{operations: 100_000, clients: 20, unknown: 1, violated: true},
 }
 

@@ -18,6 +18,7 @@ type lockLoad struct {
 	operations int // about so many
 	clients    int
 	unknown    int  // percent of the grants that do not end as they should
+	retried    int  // percent of the grants that are released twice, the first time without a reply
 	violated   bool // at 80% of the history, one hold more than there can be
 }
 
@@ -25,6 +26,9 @@ func (l lockLoad) String() string {
 	verdict := "legal"
 	if l.violated {
 		verdict = "illegal"
+	}
+	if l.retried > 0 {
+		verdict = fmt.Sprintf("%d%%retried/%s", l.retried, verdict)
 	}
 	return fmt.Sprintf("%d/%d/%d%%/%s", l.operations, l.clients, l.unknown, verdict)
 }
@@ -122,6 +126,10 @@ func (r *loadRun) grant() (core stretch) {
 		r.add(spec.MayRelease, release, spec.Never, 0)
 		r.next(release+r.up(loadLatency), release+loadTTL)
 	default:
+		if r.rng.IntN(100) < r.retried {
+			r.add(spec.MayRelease, release, spec.Never, 0)
+			release += loadLatency
+		}
 		done := release + r.up(loadLatency)
 		back := done + r.up(loadLatency)
 		r.add(spec.Release, release, back, 0)
@@ -175,7 +183,7 @@ func TestLockLoads(t *testing.T) {
 	for _, m := range loadLocks {
 		for _, unknown := range []int{0, 1, 20} {
 			for _, violated := range []bool{false, true} {
-				l := lockLoad{m.lock, 30, 4, unknown, violated}
+				l := lockLoad{lock: m.lock, operations: 30, clients: 4, unknown: unknown, retried: unknown / 2, violated: violated}
 				for seed := range uint64(20) {
 					want := Legal
 					if violated {
@@ -184,7 +192,7 @@ func TestLockLoads(t *testing.T) {
 					if ops := l.history(seed); specLock(m.lock, ops) == want.other() {
 						t.Errorf("%s %v: not %v: %s", m.name, l, want, formatLock(ops))
 					}
-					l := lockLoad{m.lock, 5000, 1 + int(seed), unknown, violated}
+					l.operations, l.clients = 5000, 1+int(seed)
 					if res := Lock(m.lock, l.history(seed), Limits{}); res.Verdict != want || res.Asked != 0 {
 						t.Errorf("%s %v: %v, %d operations left to porcupine", m.name, l, res.Verdict, res.Asked)
 					}

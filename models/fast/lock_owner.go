@@ -109,9 +109,13 @@ func (o *owner) walk(first int32) bool {
 		return false
 	}
 	certain := 0 // operations
+	settled := o.settled(first)
 	for i := first; i >= 0; i = o.next[i] {
 		op := &c.ops[i]
 		if op.Step.May() {
+			if settled {
+				continue
+			}
 			if op.Step == spec.MayAcquire || op.Call < last || op.Call == last && certain > 1 {
 				return irregular()
 			}
@@ -139,6 +143,25 @@ func (o *owner) walk(first int32) bool {
 	// A contradiction counts only if the rest of the owner's operations are regular as well.
 	o.leave()
 	return true
+}
+
+// settled says whether the owner certainly released as often as it acquired, and can have
+// acquired no more. Then its steps that may have happened did not take effect: each one
+// that did would have left a hold less than there were releases. Such is a release that
+// had no answer and was tried again.
+func (o *owner) settled(first int32) bool {
+	holds := 0
+	for i := first; i >= 0; i = o.next[i] {
+		switch o.c.ops[i].Step {
+		case spec.MayAcquire:
+			return false
+		case spec.Acquire:
+			holds++
+		case spec.Release:
+			holds--
+		}
+	}
+	return holds == 0
 }
 
 // acquired begins a hold.
