@@ -8,6 +8,8 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"picklock/harness/history"
+	"picklock/models/fast"
+	"picklock/models/spec"
 )
 
 // judgeLinearizableStock: the deductions of each SKU linearize as a counter. At most one
@@ -27,16 +29,26 @@ func judgeLinearizableStock(r *record) *Judgement {
 			f.note("the ledger has writes of %s that were reported as not done (first: operation %d); they were judged as done",
 				count(len(lies), "operation"), lies[0])
 		}
-		split := stockPieces(ops, *initial, r.sizes.piece)
-		pieces := make([]piece, len(split))
-		for i := range split {
-			pieces[i] = split[i].piece(r.sizes.prefix)
-		}
-		res := search(pieces, r.p.PorcupineTimeout)
+		var split []stockPiece
+		res := r.settle(f, question{
+			object: sku,
+			fast: func(lim fast.Limits) fast.Result {
+				return fast.Stock(spec.Stock{Start: *initial}, specStocks(ops), lim)
+			},
+			pieces: func() []piece {
+				split = stockPieces(ops, *initial, r.sizes.piece)
+				pieces := make([]piece, len(split))
+				for i := range split {
+					pieces[i] = split[i].piece(r.sizes.prefix)
+				}
+				return pieces
+			},
+		})
 		switch res.result {
 		case porcupine.Unknown:
-			f.unknown("porcupine did not decide %s within %s: it is linearizable down to %d left",
-				sku, r.p.PorcupineTimeout, split[res.piece].start)
+			if res.piece >= 0 {
+				f.unknown("%s was not decided within %s: it is linearizable down to %d left", sku, r.p.PorcupineTimeout, split[res.piece].start)
+			}
 		case porcupine.Illegal:
 			x := r.illegalStock(sku, &split[res.piece], res.cut, *initial)
 			f.add(x)

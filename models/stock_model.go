@@ -8,6 +8,8 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"picklock/harness/history"
+	"picklock/models/fast"
+	"picklock/models/spec"
 )
 
 // stockInput is the input of porcupine's operations on the stock of one SKU.
@@ -206,6 +208,9 @@ func (s *stockPiece) piece(first int) piece {
 	slices.Sort(p.returns)
 	p.returns = slices.Compact(p.returns)
 	p.known = func(t int64) []porcupine.Operation { return knownStock(s.ops, s.start, who, t, far+1) }
+	p.fast = func(lim fast.Limits) fast.Result {
+		return fast.Stock(spec.Stock{Start: s.start}, specStocks(s.ops), lim)
+	}
 	return p
 }
 

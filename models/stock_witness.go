@@ -55,6 +55,15 @@ func (s *stockPiece) gap(culprit *stockOp, t int64) (above, below *stockOp) {
 	return nil, below
 }
 
+// specStocks are deductions in the words of the specification, in the same order.
+func specStocks(ops []stockOp) []spec.StockOp {
+	out := make([]spec.StockOp, len(ops))
+	for i := range ops {
+		out[i] = specStock(&ops[i])
+	}
+	return out
+}
+
 // specStock is a deduction in the words of the specification.
 func specStock(o *stockOp) spec.StockOp {
 	out := spec.StockOp{Step: spec.Take, Qty: 1, Left: o.left, Call: o.from, Return: o.to, ID: o.op.ID}

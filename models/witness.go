@@ -194,12 +194,12 @@ func registerSuspect(l spec.Register, units [][]spec.RegisterOp) suspect[spec.Re
 	}
 }
 
-// stockSuspect is one of operations on the stock. They are few as well.
+// stockSuspect is one of operations on the stock.
 func stockSuspect(l spec.Stock, units [][]spec.StockOp) suspect[spec.StockOp] {
 	return suspect[spec.StockOp]{
 		name: "stock", model: l.Model(), units: units,
 		illegal: func(ops []spec.StockOp) bool {
-			return !porcupine.CheckOperations(l.Model(), spec.StockOperations(ops))
+			return fast.Stock(l, ops, fast.Limits{}).Verdict == fast.Illegal
 		},
 		forPorc: spec.StockOperations,
 		id:      func(o spec.StockOp) int64 { return o.ID },
