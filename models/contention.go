@@ -1,56 +1,74 @@
 package models
 
-import (
-	"cmp"
-	"slices"
-)
-
 // contended counts the pairs of operations of different workers on one object that
 // overlapped while one of them waited. With locks: from the invocation of an acquire to
 // the end of the hold that it led to, so that a pair is one that waits and one that waits
 // or holds. Without locks: deductions of one SKU that overlapped.
 func contended(r *record) int {
-	type busy struct {
-		span
-		worker [2]int
+	pairs := 0
+	if len(r.p.Promises) > 0 {
+		asked := false
+		for _, name := range r.names {
+			all := make([]busy, 0, len(r.byLock[name]))
+			for _, g := range r.byLock[name] {
+				for _, a := range g.acquires {
+					if a != g.outer {
+						continue
+					}
+					end := r.clip(a.Return)
+					if g.hold != nil {
+						end = g.hold.to
+					}
+					all = append(all, busy{span{a.Invoke, end}, [2]int{a.Client, a.Worker}})
+				}
+			}
+			asked = asked || len(all) > 0
+			pairs += overlapping(all)
+		}
+		if asked {
+			return pairs
+		}
 	}
 	objects := map[string][]busy{}
-	for _, name := range r.names {
-		for _, g := range r.byLock[name] {
-			for _, a := range g.acquires {
-				if a != g.outer {
-					continue
-				}
-				end := r.clip(a.Return)
-				if h := r.believed(g); h != nil {
-					end = h.to
-				}
-				objects[name] = append(objects[name], busy{span{a.Invoke, end}, [2]int{a.Client, a.Worker}})
-			}
-		}
+	for _, d := range r.deducts {
+		objects[d.Object] = append(objects[d.Object], busy{span{d.Invoke, r.clip(d.Return)}, [2]int{d.Client, d.Worker}})
 	}
-	if len(objects) == 0 || len(r.p.Promises) == 0 {
-		clear(objects)
-		for _, d := range r.deducts {
-			objects[d.Object] = append(objects[d.Object], busy{span{d.Invoke, r.clip(d.Return)}, [2]int{d.Client, d.Worker}})
-		}
-	}
-	pairs := 0
 	for _, all := range objects {
-		slices.SortFunc(all, func(a, b busy) int { return cmp.Compare(a.from, b.from) })
-		var open []busy
-		for _, b := range all {
-			still := open[:0]
-			for _, o := range open {
-				if o.to <= b.from {
-					continue
-				}
-				still = append(still, o)
-				if o.worker != b.worker {
-					pairs++
-				}
-			}
-			open = append(still, b)
+		pairs += overlapping(all)
+	}
+	return pairs
+}
+
+// busy is a stretch in which a worker waited or held.
+type busy struct {
+	span
+	worker [2]int // client, worker
+}
+
+// overlapping counts the pairs of different workers of which one began while the other was
+// busy. It sorts all in place. Taken by their starts, each pairs with those that are open
+// then: the ones that began before it and are not over, of which the ends, in order, tell
+// the number. So operations that never end cost no more than others.
+func overlapping(all []busy) int {
+	sortBy(all, func(b *busy) int64 { return b.from })
+	ends := make([]busy, 0, len(all))
+	for _, b := range all {
+		if !b.empty() { // an empty one is over before anything else begins
+			ends = append(ends, b)
+		}
+	}
+	sortBy(ends, func(b *busy) int64 { return b.to })
+	pairs, over, began := 0, 0, 0
+	open := map[[2]int]int{} // by worker
+	for _, b := range all {
+		for over < len(ends) && ends[over].to <= b.from {
+			open[ends[over].worker]--
+			over++
+		}
+		pairs += began - over - open[b.worker]
+		if !b.empty() {
+			open[b.worker]++
+			began++
 		}
 	}
 	return pairs

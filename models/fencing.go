@@ -174,7 +174,7 @@ func (r *record) staleWrite(high, i int) finding {
 		return lockSuspect("fenced-mutex", spec.FencedMutex(), units).minimise()
 	}
 	x.start, x.end = r.when(e.Op), r.when(e.Op)
-	o := r.byID[e.Op]
+	o := r.op(e.Op)
 	if o != nil {
 		x.end = r.clip(o.Return)
 	}
@@ -191,7 +191,7 @@ func (r *record) staleWrite(high, i int) finding {
 			hit = r.faults(span{since, x.end}, o.Client)
 		}
 		later := fmt.Sprintf("operation %d wrote %d to %d", newer.Op, newer.Found, newer.Left)
-		if by := r.byID[newer.Op]; by != nil {
+		if by := r.op(newer.Op); by != nil {
 			later = fmt.Sprintf("%s wrote %d to %d (operation from %s to %s)", who(by), newer.Found, newer.Left, r.at(by.Invoke), r.at(by.Return))
 		}
 		return sentences(before, hit, []string{

@@ -54,47 +54,50 @@ type handover struct {
 func (r *record) handovers(name string) []handover {
 	type taken struct {
 		span
-		grant *history.Operation // that the lock acknowledged; nil: it is only believed
+		grant   *history.Operation // that the lock acknowledged; nil: it is only believed
+		release *history.Operation // that ended it, if it is believed
 	}
-	var all []taken
+	all := make([]taken, 0, len(r.byLock[name])+len(r.locks[name]))
 	for _, g := range r.byLock[name] {
 		for _, a := range g.acquires {
 			if a.Outcome == history.OutcomeOK {
-				all = append(all, taken{span{a.Return, a.Return}, a})
+				all = append(all, taken{span{a.Return, a.Return}, a, nil})
 			}
 		}
 	}
-	releases := map[int64]*history.Operation{} // those that ended holds, by their invocation
 	for _, h := range r.locks[name] {
-		all = append(all, taken{h.span, nil})
+		t := taken{h.span, nil, nil}
 		for _, x := range h.releases {
 			if h.real && h.how == endsRelease && x.Invoke == h.to && x.Return != history.Never {
-				releases[h.to] = x
+				t.release = x
 			}
 		}
+		all = append(all, t)
 	}
 	// A grant and its hold begin together. The grants stand first and stay so: they say how
 	// the gap before them ended.
-	slices.SortStableFunc(all, func(a, b taken) int { return cmp.Compare(a.from, b.from) })
+	sortBy(all, func(t *taken) int64 { return t.from })
 	waits := r.waits(name)
 	var out []handover
-	gap := func(s span, grant *history.Operation) {
+	gap := func(s span, back, grant *history.Operation) {
 		if s.empty() {
 			return
 		}
 		x := handover{idle: waits.within(s)}
-		if back := releases[s.from]; back != nil && grant != nil {
+		if back != nil && grant != nil {
 			x.release, x.grant = back, grant
 			x.waited = waits.within(span{back.Return, s.to})
 		}
 		out = append(out, x)
 	}
-	free := r.Start
+	free, back := r.Start, (*history.Operation)(nil) // since when nobody has it, and what freed it
 	for _, t := range all {
-		gap(span{free, t.from}, t.grant)
-		free = max(free, t.to)
+		gap(span{free, t.from}, back, t.grant)
+		if t.to > free || t.to == free && t.release != nil {
+			free, back = t.to, t.release
+		}
 	}
-	gap(span{free, r.End}, nil)
+	gap(span{free, r.End}, back, nil)
 	return out
 }
 
@@ -108,7 +111,7 @@ type waiting struct {
 // waits gathers the acquires of one lock. One that has no known return waited until its
 // client died or the record ends.
 func (r *record) waits(name string) waiting {
-	var all []span
+	all := make([]span, 0, len(r.byLock[name]))
 	for _, g := range r.byLock[name] {
 		for _, a := range g.acquires {
 			s := span{a.Invoke, a.Return}

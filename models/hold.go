@@ -1,9 +1,6 @@
 package models
 
 import (
-	"cmp"
-	"slices"
-
 	"picklock/harness/history"
 )
 
@@ -15,7 +12,7 @@ func (s span) empty() bool         { return s.from >= s.to }
 
 // merge joins spans that touch or overlap; it sorts all in place.
 func merge(all []span) []span {
-	slices.SortFunc(all, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	sortBy(all, func(s *span) int64 { return s.from })
 	merged := all[:0]
 	for _, s := range all {
 		if n := len(merged); n > 0 && s.from <= merged[n-1].to {
@@ -67,7 +64,7 @@ func (r *record) believed(g *group) *hold {
 	if g.outer == nil || !believes(g.outer) {
 		return nil
 	}
-	h := &hold{group: g, real: g.granted(), span: span{g.outer.Return, history.Never}}
+	h := &r.holds.one(hold{group: g, real: g.granted(), span: span{g.outer.Return, history.Never}})[0]
 	h.to, h.how = g.released(believes)
 	if t := r.died(g.outer.Client, h.from); t < h.to {
 		h.to, h.how = t, endsDeath
@@ -81,7 +78,7 @@ func (r *record) believed(g *group) *hold {
 	h.expired = r.expired(g)
 	for _, l := range r.leases(g) {
 		if l = l.overlap(h.span); !l.empty() {
-			h.leases = append(h.leases, l)
+			h.leases = r.stretches.add(h.leases, l)
 		}
 	}
 	return h
@@ -115,13 +112,14 @@ func (g *group) released(counts func(*history.Operation) bool) (int64, ending) {
 // leases gives the stretches for which the lock certainly vouched for a grant, were it
 // not released: from the return of each acquire and extend that succeeded to its attempt
 // plus the validity, less the drift. They are joined where they touch; a renewal that
-// came after the end of the lease starts a stretch of its own.
+// came after the end of the lease starts a stretch of its own. The result is valid until
+// the next call.
 func (r *record) leases(g *group) []span {
 	if !g.granted() {
 		return nil
 	}
-	var all []span
-	for _, ops := range [][]*history.Operation{g.acquires, g.extends} {
+	all := r.spans[:0]
+	for _, ops := range [...][]*history.Operation{g.acquires, g.extends} {
 		for _, o := range ops {
 			if o.Outcome != history.OutcomeOK {
 				continue
@@ -135,6 +133,7 @@ func (r *record) leases(g *group) []span {
 			}
 		}
 	}
+	r.spans = all
 	return merge(all)
 }
 
@@ -153,7 +152,7 @@ func (r *record) expired(g *group) int64 {
 		return history.Never
 	}
 	end := g.outer.Return + g.outer.Validity + int64(r.p.Drift)
-	for _, ops := range [][]*history.Operation{g.acquires, g.extends} {
+	for _, ops := range [...][]*history.Operation{g.acquires, g.extends} {
 		for _, o := range ops {
 			switch {
 			case o == g.outer || o.Outcome == history.OutcomeFail:
@@ -170,7 +169,7 @@ func (r *record) expired(g *group) int64 {
 // guaranteed gives the stretches in which the lock certainly owes the grant to its owner.
 // It differs from the leases of a hold in that the owner's death does not end it: the
 // lock still promises what it promised. It ends with the first release that may have
-// worked.
+// worked. The result is valid until the next call of it or of leases.
 func (r *record) guaranteed(g *group) []span {
 	if !g.granted() {
 		return nil
@@ -183,20 +182,21 @@ func (r *record) guaranteed(g *group) []span {
 		}
 	}
 	end = min(end, r.lost(g.grant))
-	var all []span
-	for _, l := range r.leases(g) {
+	all := r.leases(g)
+	kept := all[:0]
+	for _, l := range all {
 		if l = l.overlap(span{g.outer.Return, end}); !l.empty() {
-			all = append(all, l)
+			kept = append(kept, l)
 		}
 	}
-	return all
+	return kept
 }
 
 // promised is the end of the lease as the holder could reckon it at t, without drift:
 // each acquire and renewal that had succeeded by then, from its attempt plus the validity.
 func (g *group) promised(t int64) int64 {
 	end := g.outer.Return
-	for _, ops := range [][]*history.Operation{g.acquires, g.extends} {
+	for _, ops := range [...][]*history.Operation{g.acquires, g.extends} {
 		for _, o := range ops {
 			if o.Outcome == history.OutcomeOK && o.Return <= t {
 				end = max(end, from(o)+validity(g, o))

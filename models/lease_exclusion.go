@@ -1,9 +1,7 @@
 package models
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 
 	"picklock/models/spec"
 )
@@ -18,13 +16,13 @@ func judgeLeaseExclusion(r *record) *Judgement {
 	}
 	f := &findings{r: r}
 	for _, name := range r.names {
-		var leases []lease
+		leases := make([]lease, 0, len(r.locks[name]))
 		for _, h := range r.locks[name] {
 			for _, s := range h.leases {
 				leases = append(leases, lease{s, h})
 			}
 		}
-		slices.SortStableFunc(leases, func(a, b lease) int { return cmp.Compare(a.from, b.from) })
+		sortBy(leases, func(l *lease) int64 { return l.from })
 		var open []lease
 		told := map[*hold]bool{}
 		for _, l := range leases {

@@ -1,9 +1,7 @@
 package models
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 
 	"picklock/harness/history"
 )
@@ -72,24 +70,8 @@ func (r *record) tail() (span, bool) {
 			t.from = max(t.from, f.End)
 		}
 	}
-	t.to = r.loadEnd()
+	t.to = r.loadEnd
 	return t, true
-}
-
-// loadEnd is the last moment at which an acquire is known to have been under way.
-func (r *record) loadEnd() int64 {
-	end := r.Start
-	for i := range r.Operations {
-		o := &r.Operations[i]
-		if o.Op != history.Acquire {
-			continue
-		}
-		end = max(end, o.Invoke)
-		if o.Return != history.Never {
-			end = max(end, o.Return)
-		}
-	}
-	return end
 }
 
 // asking is what was asked of one lock in the tail.
@@ -104,7 +86,8 @@ type asking struct {
 }
 
 func (r *record) asked(name string, tail span) *asking {
-	l := &asking{name: name, tail: tail, grace: int64(r.p.Grace)}
+	n := len(r.byLock[name])
+	l := &asking{name: name, tail: tail, grace: int64(r.p.Grace), acquires: make([]*history.Operation, 0, n), waits: make([]span, 0, n), resets: make([]span, 0, 2*n)}
 	for _, g := range r.byLock[name] {
 		for _, o := range g.acquires {
 			end := o.Return
@@ -134,8 +117,8 @@ func (r *record) asked(name string, tail span) *asking {
 			l.resets = append(l.resets, h.span)
 		}
 	}
-	slices.SortFunc(l.waits, func(a, b span) int { return cmp.Compare(a.from, b.from) })
-	slices.SortFunc(l.resets, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	sortBy(l.waits, func(s *span) int64 { return s.from })
+	sortBy(l.resets, func(s *span) int64 { return s.from })
 	return l
 }
 

@@ -18,13 +18,18 @@ func judgeNoLostUpdate(r *record) *Judgement {
 	if !r.Complete {
 		f.note("the record breaks off: writes that are not in its ledger are not judged")
 	}
-	perSKU := map[string][]int{}
+	perSKU := map[string]*[]int{}
 	based := 0
 	for i := range r.Ledger {
 		e := &r.Ledger[i]
 		f.checked++
-		before := perSKU[e.Object]
-		perSKU[e.Object] = append(before, i)
+		entries := perSKU[e.Object]
+		if entries == nil {
+			entries = new([]int)
+			perSKU[e.Object] = entries
+		}
+		before := *entries
+		*entries = append(before, i)
 		if e.Basis == nil {
 			continue
 		}
@@ -33,7 +38,7 @@ func judgeNoLostUpdate(r *record) *Judgement {
 			continue
 		}
 		x := finding{kind: "lost-update", object: e.Object, ops: []int64{e.Op}}
-		if o := r.byID[e.Op]; o != nil {
+		if o := r.op(e.Op); o != nil {
 			x.start, x.end = o.Invoke, r.clip(o.Return)
 		}
 		since := r.since(before, *e.Basis)
@@ -96,7 +101,7 @@ func (r *record) since(entries []int, basis int64) []int {
 
 func (r *record) lostUpdate(e *history.LedgerLine, since []int) []string {
 	story := []string{r.overwrite(e)}
-	o := r.byID[e.Op]
+	o := r.op(e.Op)
 	clients := []int{}
 	during := span{r.Start, r.End}
 	if o != nil {
@@ -117,7 +122,7 @@ func (r *record) lostUpdate(e *history.LedgerLine, since []int) []string {
 			story = append(story, fmt.Sprintf("and %s more", count(len(since)-i, "write")))
 			break
 		}
-		if by := r.byID[w.Op]; by != nil {
+		if by := r.op(w.Op); by != nil {
 			clients = append(clients, by.Client)
 			story = append(story, fmt.Sprintf("meanwhile %s had written %d to %d (operation from %s to %s)",
 				who(by), w.Found, w.Left, r.at(by.Invoke), r.at(by.Return)))

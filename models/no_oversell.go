@@ -1,7 +1,6 @@
 package models
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -22,18 +21,12 @@ func judgeNoOversell(r *record) *Judgement {
 	if !r.Complete {
 		f.note("the record breaks off: levels after the load and sales without a ledger entry are not judged")
 	}
-	sales, entries := r.books()
-	names := map[string]bool{}
-	for name := range sales {
-		names[name] = true
-	}
-	for name := range entries {
-		names[name] = true
-	}
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		f.checked += len(sales[name])
-		f.oversold(name, sales[name])
-		f.chain(name, entries[name])
+	books := r.books()
+	for _, name := range slices.Sorted(maps.Keys(books)) {
+		b := books[name]
+		f.checked += len(b.sales)
+		f.oversold(name, b.sales)
+		f.chain(name, b.entries)
 	}
 	f.doubleApplied()
 	if r.Complete && len(r.Ledger) > 0 {
@@ -48,30 +41,47 @@ type sale struct {
 	at int64
 }
 
-// books sorts the sales by SKU and time, and the ledger's positions by SKU. An operation
-// whose outcome is unknown sold a unit if the ledger has its write.
-func (r *record) books() (map[string][]sale, map[string][]int) {
-	sales, entries := map[string][]sale{}, map[string][]int{}
+// book is what is known of one SKU: its sales by time, and its positions in the ledger.
+type book struct {
+	sales   []sale
+	entries []int
+}
+
+// books gives the books of all SKUs. An operation whose outcome is unknown sold a unit if
+// the ledger has its write.
+func (r *record) books() map[string]*book {
+	books := map[string]*book{}
+	of := func(sku string) *book {
+		b := books[sku]
+		if b == nil {
+			b = &book{}
+			books[sku] = b
+		}
+		return b
+	}
 	for _, o := range r.deducts {
 		switch {
 		case o.Outcome == history.OutcomeOK && o.Sold:
-			sales[o.Object] = append(sales[o.Object], sale{o, o.Return})
+			b := of(o.Object)
+			b.sales = append(b.sales, sale{o, o.Return})
 		case o.Outcome == history.OutcomeInfo:
 			for _, i := range r.ledgerOf[o.ID] {
 				if r.Ledger[i].Left >= 0 {
-					sales[o.Object] = append(sales[o.Object], sale{o, r.clip(o.Return)})
+					b := of(o.Object)
+					b.sales = append(b.sales, sale{o, r.clip(o.Return)})
 					break
 				}
 			}
 		}
 	}
-	for _, s := range sales {
-		slices.SortStableFunc(s, func(a, b sale) int { return cmp.Compare(a.at, b.at) })
+	for _, b := range books {
+		sortBy(b.sales, func(s *sale) int64 { return s.at })
 	}
 	for i := range r.Ledger {
-		entries[r.Ledger[i].Object] = append(entries[r.Ledger[i].Object], i)
+		b := of(r.Ledger[i].Object)
+		b.entries = append(b.entries, i)
 	}
-	return sales, entries
+	return books
 }
 
 // oversold: each sale beyond the initial stock is one too many.
@@ -204,7 +214,7 @@ func (f *findings) chain(sku string, entries []int) {
 
 // when is the invocation of an operation, or the start if the history does not have it.
 func (r *record) when(op int64) int64 {
-	if o := r.byID[op]; o != nil {
+	if o := r.op(op); o != nil {
 		return o.Invoke
 	}
 	return r.Start
@@ -214,6 +224,9 @@ func (r *record) when(op int64) int64 {
 // there took none.
 func (f *findings) doubleApplied() {
 	r := f.r
+	if !r.repeated {
+		return
+	}
 	for i := range r.Ledger {
 		e := &r.Ledger[i]
 		all := r.ledgerOf[e.Op]
@@ -230,7 +243,7 @@ func (f *findings) doubleApplied() {
 			continue
 		}
 		at, end := r.Start, r.End
-		o := r.byID[e.Op]
+		o := r.op(e.Op)
 		if o != nil {
 			at, end = o.Invoke, r.clip(o.Return)
 		}

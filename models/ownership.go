@@ -27,7 +27,7 @@ func judgeOwnership(r *record) *Judgement {
 	for _, name := range r.names {
 		owners := r.owners(name)
 		for _, g := range r.byLock[name] {
-			for _, ops := range [][]*history.Operation{g.releases, g.extends} {
+			for _, ops := range [...][]*history.Operation{g.releases, g.extends} {
 				for _, o := range ops {
 					if o.Outcome != history.OutcomeOK {
 						continue
@@ -57,20 +57,20 @@ type ownedBy struct {
 }
 
 func (r *record) owners(name string) ownedBy {
-	var grants []*group
+	grants := make([]*group, 0, len(r.byLock[name]))
 	for _, g := range r.byLock[name] {
 		if g.granted() {
 			grants = append(grants, g)
 		}
 	}
-	slices.SortFunc(grants, func(a, b *group) int { return cmp.Compare(from(a.outer), from(b.outer)) })
+	sortBy(grants, func(g **group) int64 { return from((*g).outer) })
 	// next[i] is the earliest return of a grant that was asked for no earlier than i.
 	next := make([]int64, len(grants)+1)
 	next[len(grants)] = history.Never
 	for i := len(grants) - 1; i >= 0; i-- {
 		next[i] = min(next[i+1], grants[i].outer.Return)
 	}
-	var by ownedBy
+	by := ownedBy{all: make([]owned, 0, len(grants)), longest: make([]int, 0, len(grants))}
 	for _, g := range grants {
 		for _, s := range r.guaranteed(g) {
 			if s.to == history.Never {
@@ -82,7 +82,7 @@ func (r *record) owners(name string) ownedBy {
 			by.all = append(by.all, owned{s, g})
 		}
 	}
-	slices.SortStableFunc(by.all, func(a, b owned) int { return cmp.Compare(a.from, b.from) })
+	sortBy(by.all, func(o *owned) int64 { return o.span.from })
 	best := 0
 	for i, o := range by.all {
 		if o.to > by.all[best].to {

@@ -1,7 +1,6 @@
 package models
 
 import (
-	"cmp"
 	"slices"
 
 	"picklock/harness/history"
@@ -12,16 +11,23 @@ type record struct {
 	*history.History
 	p Params
 
-	byID     map[int64]*history.Operation
+	index    history.Index      // positions of the operations by ID
 	groups   map[int64]*group   // by grant
 	locks    map[string][]*hold // believed holds of each lock, by start
 	names    []string           // all locks, sorted
 	byLock   map[string][]*group
 	deducts  []*history.Operation
-	sold     map[int64][]*history.Operation // deductions by grant
+	sold     map[int64][]*history.Operation // deductions by grant; nil until soldUnder wants them
 	ledgerOf map[int64][]int                // positions in Ledger by operation
+	repeated bool                           // some operation has two entries in the ledger
 	deaths   map[int][]int64                // by client, ascending
 	losses   map[int64]int64                // by grant: the first
+	loadEnd  int64                          // the last moment at which an acquire is known to have been under way
+
+	operations slab[*history.Operation]
+	holds      slab[hold]
+	stretches  slab[span]
+	spans      []span // what leases gave last
 
 	sizes         sizes
 	disagreements []string // of checkers
@@ -36,24 +42,21 @@ type group struct {
 	acquires []*history.Operation
 	extends  []*history.Operation
 	releases []*history.Operation
+	hold     *hold // nil: the client never believed to hold the lock
 }
 
 func newRecord(h *history.History, p Params) *record {
 	r := &record{
 		History: h, p: p,
-		byID:     make(map[int64]*history.Operation, len(h.Operations)),
-		groups:   map[int64]*group{},
-		locks:    map[string][]*hold{},
-		byLock:   map[string][]*group{},
-		sold:     map[int64][]*history.Operation{},
-		ledgerOf: make(map[int64][]int, len(h.Ledger)),
-		deaths:   map[int][]int64{},
-		losses:   map[int64]int64{},
-		sizes:    defaultSizes(),
+		groups:  make(map[int64]*group, len(h.Operations)/3),
+		locks:   map[string][]*hold{},
+		byLock:  map[string][]*group{},
+		deaths:  map[int][]int64{},
+		losses:  map[int64]int64{},
+		loadEnd: h.Start,
+		sizes:   defaultSizes(),
 	}
-	for i := range h.Ledger {
-		r.ledgerOf[h.Ledger[i].Op] = append(r.ledgerOf[h.Ledger[i].Op], i)
-	}
+	r.readLedger()
 	for _, d := range h.Deaths {
 		r.deaths[d.Client] = append(r.deaths[d.Client], d.Time)
 	}
@@ -62,59 +65,110 @@ func newRecord(h *history.History, p Params) *record {
 			r.losses[l.Grant] = l.Time
 		}
 	}
-	for i := range h.Operations {
-		o := &h.Operations[i]
-		r.byID[o.ID] = o
-		if o.Op == history.Deduct {
-			r.deducts = append(r.deducts, o)
-			if o.Grant != 0 {
-				r.sold[o.Grant] = append(r.sold[o.Grant], o)
-			}
-			continue
-		}
-		g := r.group(o)
-		switch o.Op {
-		case history.Acquire:
-			g.acquires = append(g.acquires, o)
-			if o.ID == g.grant {
-				g.outer = o
-			}
-		case history.Extend:
-			g.extends = append(g.extends, o)
-		case history.Release:
-			g.releases = append(g.releases, o)
-		}
-	}
+	r.readOperations()
 	for name, groups := range r.byLock {
 		r.names = append(r.names, name)
+		holds := make([]*hold, 0, len(groups))
 		for _, g := range groups {
-			if hd := r.believed(g); hd != nil {
-				r.locks[name] = append(r.locks[name], hd)
+			if g.hold = r.believed(g); g.hold != nil {
+				holds = append(holds, g.hold)
 			}
 		}
-		slices.SortStableFunc(r.locks[name], func(a, b *hold) int { return cmp.Compare(a.from, b.from) })
+		if len(holds) > 0 {
+			r.locks[name] = holds
+			sortBy(holds, func(h **hold) int64 { return (*h).from })
+		}
 	}
 	slices.Sort(r.names)
 	return r
 }
 
-// group finds the group of an operation on a lock. An operation of somebody who never
-// acquired is a group of its own: its key is negative so that no grant can have it.
-func (r *record) group(o *history.Operation) *group {
-	key := o.Grant
-	if key == 0 {
-		key = -o.ID
-		if o.Op == history.Acquire {
-			key = o.ID
+// readLedger notes the entries of each operation: nearly always one.
+func (r *record) readLedger() {
+	r.ledgerOf = make(map[int64][]int, len(r.Ledger))
+	all := make([]int, len(r.Ledger))
+	for i := range r.Ledger {
+		op := r.Ledger[i].Op
+		all[i] = i
+		r.ledgerOf[op] = all[i : i+1 : i+1]
+	}
+	if len(r.ledgerOf) == len(all) {
+		return
+	}
+	r.repeated = true
+	clear(r.ledgerOf)
+	for i := range r.Ledger {
+		op := r.Ledger[i].Op
+		r.ledgerOf[op] = append(r.ledgerOf[op], i)
+	}
+}
+
+// readOperations sorts the operations by what they worked on.
+func (r *record) readOperations() {
+	groups := slab[group]{}
+	r.deducts = make([]*history.Operation, 0, len(r.Ledger)+len(r.Ledger)/8)
+	for i := range r.Operations {
+		o := &r.Operations[i]
+		r.index.Put(o.ID, i)
+		if o.Op == history.Deduct {
+			r.deducts = append(r.deducts, o)
+			continue
+		}
+		key := keyOf(o)
+		g := r.groups[key]
+		if g == nil {
+			g = &groups.one(group{grant: key, object: o.Object})[0]
+			r.groups[key] = g
+			r.byLock[o.Object] = append(r.byLock[o.Object], g)
+		}
+		switch o.Op {
+		case history.Acquire:
+			g.acquires = r.operations.add(g.acquires, o)
+			if o.ID == g.grant {
+				g.outer = o
+			}
+			if r.loadEnd = max(r.loadEnd, o.Invoke); o.Return != history.Never {
+				r.loadEnd = max(r.loadEnd, o.Return)
+			}
+		case history.Extend:
+			g.extends = r.operations.add(g.extends, o)
+		case history.Release:
+			g.releases = r.operations.add(g.releases, o)
 		}
 	}
-	g, ok := r.groups[key]
-	if !ok {
-		g = &group{grant: key, object: o.Object}
-		r.groups[key] = g
-		r.byLock[o.Object] = append(r.byLock[o.Object], g)
+}
+
+// keyOf names the group of an operation on a lock. An operation of somebody who never
+// acquired is a group of its own: its key is negative so that no grant can have it.
+func keyOf(o *history.Operation) int64 {
+	switch {
+	case o.Grant != 0:
+		return o.Grant
+	case o.Op == history.Acquire:
+		return o.ID
 	}
-	return g
+	return -o.ID
+}
+
+// op is the operation with an ID; nil: the history does not have it.
+func (r *record) op(id int64) *history.Operation {
+	if at, ok := r.index.Get(id); ok {
+		return &r.Operations[at]
+	}
+	return nil
+}
+
+// soldUnder gives the deductions under a grant.
+func (r *record) soldUnder(grant int64) []*history.Operation {
+	if r.sold == nil {
+		r.sold = make(map[int64][]*history.Operation, len(r.deducts))
+		for _, o := range r.deducts {
+			if o.Grant != 0 {
+				r.sold[o.Grant] = r.operations.add(r.sold[o.Grant], o)
+			}
+		}
+	}
+	return r.sold[grant]
 }
 
 // granted says whether the lock acknowledged the grant.

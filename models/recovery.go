@@ -43,20 +43,20 @@ func (r *record) measureRecovery(m *Measures) {
 		}
 	}
 	busy = merge(busy)
-	load := span{r.Start, r.loadEnd()}
+	load := span{r.Start, r.loadEnd}
 	m.Availability = available(busy, load)
 	m.Promotions = len(r.promotions(span{r.Start, r.End}))
 
 	byFrom := func(o *history.Operation, t int64) int { return cmp.Compare(from(o), t) }
 	byReturn := func(o *history.Operation, t int64) int { return cmp.Compare(o.Return, t) }
-	slices.SortFunc(grants, func(a, b *history.Operation) int { return byFrom(a, from(b)) })
+	sortBy(grants, func(o **history.Operation) int64 { return from(*o) })
 	first := make([]int64, len(grants)+1) // the earliest return among each and those after it
 	first[len(grants)] = history.Never
 	for i := len(grants) - 1; i >= 0; i-- {
 		first[i] = min(first[i+1], grants[i].Return)
 	}
 	returned := slices.Clone(grants)
-	slices.SortFunc(returned, func(a, b *history.Operation) int { return byReturn(a, b.Return) })
+	sortBy(returned, func(o **history.Operation) int64 { return (*o).Return })
 
 	for i := range r.Faults {
 		f := &r.Faults[i]

@@ -35,7 +35,7 @@ func (r *record) measureReleases(m *Measures) {
 // salesUnder counts the sales that were reported under a grant.
 func (r *record) salesUnder(grant int64) int {
 	n := 0
-	for _, d := range r.sold[grant] {
+	for _, d := range r.soldUnder(grant) {
 		if d.Outcome == history.OutcomeOK && d.Sold {
 			n++
 		}
@@ -71,7 +71,7 @@ func (r *record) grantsOf(name string) grantList {
 			l.grants = append(l.grants, g)
 		}
 	}
-	slices.SortStableFunc(l.grants, func(a, b *group) int { return cmp.Compare(a.outer.Return, b.outer.Return) })
+	sortBy(l.grants, func(g **group) int64 { return (*g).outer.Return })
 	l.earliest = make([]int64, len(l.grants))
 	next := history.Never
 	for i := len(l.grants) - 1; i >= 0; i-- {

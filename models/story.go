@@ -181,18 +181,18 @@ func (r *record) collisions(a, b *group) []string {
 		left int64
 	}
 	units := map[unit]bool{}
-	for _, o := range r.sold[a.grant] {
+	for _, o := range r.soldUnder(a.grant) {
 		if l := r.level(o); l != nil && *l >= 0 {
 			units[unit{o.Object, *l}] = true
 		}
 	}
-	for _, o := range r.sold[b.grant] {
+	for _, o := range r.soldUnder(b.grant) {
 		if l := r.level(o); l != nil && units[unit{o.Object, *l}] {
 			out = append(out, fmt.Sprintf("both sold unit %d of %s", *l+1, o.Object))
 		}
 	}
 	for _, g := range []*group{a, b} {
-		for _, o := range r.sold[g.grant] {
+		for _, o := range r.soldUnder(g.grant) {
 			for _, i := range r.ledgerOf[o.ID] {
 				if e := &r.Ledger[i]; e.Basis != nil && *e.Basis != e.Found {
 					out = append(out, r.overwrite(e))
@@ -209,7 +209,7 @@ func (r *record) collisions(a, b *group) []string {
 // overwrite tells what a write did that was computed from a level that had passed.
 func (r *record) overwrite(e *history.LedgerLine) string {
 	writer := fmt.Sprintf("operation %d", e.Op)
-	if o := r.byID[e.Op]; o != nil {
+	if o := r.op(e.Op); o != nil {
 		writer = who(o)
 	}
 	s := fmt.Sprintf("%s's write of %s, %d to %d, found %d", writer, e.Object, *e.Basis, e.Left, e.Found)

@@ -215,13 +215,13 @@ func (w *Witness) picture(r *record, object string) []Picture {
 	var by []*history.Operation
 	end := int64(0)
 	for _, o := range ops {
-		by = append(by, r.byID[idOf(o)])
+		by = append(by, r.op(idOf(o)))
 		end = max(end, o.Return)
 	}
 	by = slices.DeleteFunc(by, func(o *history.Operation) bool { return o == nil })
 	lines := newLanes(by)
 	for i := range ops {
-		if o := r.byID[idOf(ops[i])]; o != nil && o.Outcome == history.OutcomeOK && ops[i].Return < end {
+		if o := r.op(idOf(ops[i])); o != nil && o.Outcome == history.OutcomeOK && ops[i].Return < end {
 			ops[i].ClientId = lines.of(o)
 		} else {
 			ops[i].ClientId = lines.next()
@@ -229,7 +229,7 @@ func (w *Witness) picture(r *record, object string) []Picture {
 	}
 	plain := model.DescribeOperation
 	model.DescribeOperation = func(input, output any) string {
-		o := r.byID[inputID(input)]
+		o := r.op(inputID(input))
 		if o == nil {
 			return plain(input, output)
 		}
