@@ -183,8 +183,8 @@ func TestLockLoads(t *testing.T) {
 	for _, m := range loadLocks {
 		for _, unknown := range []int{0, 1, 20} {
 			for _, violated := range []bool{false, true} {
-				l := lockLoad{lock: m.lock, operations: 30, clients: 4, unknown: unknown, retried: unknown / 2, violated: violated}
-				for seed := range uint64(20) {
+				l := lockLoad{lock: m.lock, operations: 14, clients: 4, unknown: unknown, retried: unknown / 2, violated: violated}
+				for seed := range uint64(10) {
 					want := Legal
 					if violated {
 						want = Illegal

@@ -139,7 +139,8 @@ func agreeLock(t *testing.T, m lockModel, size lockSize, n int) {
 	if n >= 1000 && (share(illegal) < 25 || share(illegal) > 75) {
 		t.Errorf("%.1f%% of the %s histories are illegal: one verdict is too rare to say much", share(illegal), size.name)
 	}
-	if share(undecided) > 5 {
+	// Long ones are left out where the specification takes too long, by the machine's clock.
+	if undecided > 0 && (size.name != longLocks.name || 2*undecided > n) {
 		t.Errorf("the specification did not decide %d of %d %s histories", undecided, n, size.name)
 	}
 }
