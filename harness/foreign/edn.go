@@ -78,9 +78,14 @@ func (b *builder) addEDN(form []byte, line int) error {
 	for _, one := range []struct {
 		key int
 		to  *Value
-	}{{keyValue, &e.value}, {keyKey, &e.key}, {keyClient, &e.client}, {keyIndex, &e.index}} {
+	}{{keyValue, &e.value}, {keyKey, &e.key}, {keyClient, &e.client}} {
 		if *one.to, err = b.value(raw[one.key]); err != nil {
 			return b.h.errorf(line, "%s: %v", ednKeys[one.key], err)
+		}
+	}
+	if raw[keyIndex] != nil {
+		if e.index, err = canonical(raw[keyIndex]); err != nil { // each is new: there is no use in keeping them
+			return b.h.errorf(line, ":index: %v", err)
 		}
 	}
 	e.err = b.lenient(raw[keyError])

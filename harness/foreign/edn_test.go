@@ -60,6 +60,7 @@ func TestReadEDN(t *testing.T) {
 			"1 read nil>nil info lines 1-1\n"},
 		"a key":               {`{:process 1, :type :invoke, :f :put, :key "3", :value "x"}`, "1 put \"x\">nil info key \"3\" lines 1-0\n"},
 		"a process again":     {`{:process 1 :type :invoke :f :read} {:process 1 :type :info :f :read} {:process 1 :type :invoke :f :read}`, "1 read nil>nil info lines 1-1\n1 read nil>nil info lines 1-0\n"},
+		"a byte order mark":   {"\xEF\xBB\xBF{:process 1 :type :invoke :f :read}", "1 read nil>nil info lines 1-0\n"},
 		"nothing":             {"", ""},
 		"nothing in brackets": {" [ ; empty\n]", ""},
 	} {

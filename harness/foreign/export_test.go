@@ -111,6 +111,13 @@ func TestWriteEDNRoundTrip(t *testing.T) {
 		if len(got.Ops) != len(h.Operations) {
 			t.Fatalf("got %d operations, want %d", len(got.Ops), len(h.Operations))
 		}
+		ended := map[foreign.Value]bool{}
+		for _, o := range got.Ops {
+			if ended[o.Process] {
+				t.Fatalf("process %s goes on after an operation of unknown outcome, as no process of Jepsen's does", o.Process)
+			}
+			ended[o.Process] = o.Outcome == history.OutcomeInfo
+		}
 		// Values name the operations: which is which is found by all that they say.
 		byText := map[string][]int{}
 		text := func(o *history.Operation) string {

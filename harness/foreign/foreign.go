@@ -27,8 +27,11 @@ package foreign
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
+	"strings"
+	"unicode"
 
 	"picklock/harness/history"
 )
@@ -49,8 +52,8 @@ func Formats() []Format { return []Format{EDN, JSONL, Porcupine} }
 // Error says why a file is not a history.
 type Error struct {
 	File   string
-	Line   int // from 1
-	Reason string
+	Line   int    // from 1
+	Reason string // one line
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Reason) }
@@ -120,7 +123,13 @@ type History struct {
 func Read(r io.Reader, name string, format Format) (*History, error) {
 	b := newBuilder(name, format)
 	in := bufio.NewReaderSize(r, 1<<16)
-	var err error
+	start, err := in.Peek(3)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if string(start) == "\xEF\xBB\xBF" { // a byte order mark, as editors leave it
+		_, _ = in.Discard(3) // they are in the buffer
+	}
 	switch format {
 	case EDN:
 		err = readEDN(in, b)
@@ -138,5 +147,19 @@ func Read(r io.Reader, name string, format Format) (*History, error) {
 }
 
 func (h *History) errorf(line int, format string, args ...any) *Error {
-	return &Error{File: h.File, Line: line, Reason: fmt.Sprintf(format, args...)}
+	return &Error{File: h.File, Line: line, Reason: oneLine(fmt.Sprintf(format, args...))}
+}
+
+// oneLine makes a reason fit for a terminal, whatever the file has put into it.
+func oneLine(reason string) string {
+	reason = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(reason, "\uFFFD"))
+	if r := []rune(reason); len(r) > 300 {
+		reason = string(r[:300]) + "..."
+	}
+	return reason
 }

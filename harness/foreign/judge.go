@@ -31,7 +31,7 @@ type KeyJudgement struct {
 	// be needed for it too. Of Illegal only.
 	Ops []int
 	// Line is that of the first completion up to which no order of the operations explains
-	// all answers. 0: not found, or not Illegal.
+	// all answers; what failed later is known to have failed. 0: not found, or not Illegal.
 	Line   int
 	Reason string // of Illegal and Undecided
 }

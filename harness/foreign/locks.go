@@ -1,6 +1,7 @@
 package foreign
 
 import (
+	"fmt"
 	"slices"
 
 	"picklock/harness/history"
@@ -33,7 +34,7 @@ type LockOps struct {
 //     same :uid was of, or else the same process. Where no operation of the file names a client, the owner is
 //     the process.
 //
-// An error is an *Error: an operation that the model does not know, tuples and other values
+// Errors about the history are *Error: an operation that the model does not know, tuples and other values
 // mixed, a fence that is none, or an acknowledged operation without an owner.
 func (h *History) Locks(m Model) ([]LockOps, error) {
 	if err := m.Check(); err != nil {
@@ -41,7 +42,7 @@ func (h *History) Locks(m Model) ([]LockOps, error) {
 	}
 	lock, ok := m.Lock()
 	if !ok {
-		return nil, h.errorf(1, "model %s is not of a lock", m.Name)
+		return nil, fmt.Errorf("model %s is not of a lock", m.Name)
 	}
 	t, err := h.lockTerms()
 	if err != nil {

@@ -23,7 +23,7 @@ const (
 	ReentrantMutex       = "reentrant-mutex"        // acquired by its owner again
 	FencedMutex          = "fenced-mutex"           // an owner-mutex with rising fences
 	ReentrantFencedMutex = "reentrant-fenced-mutex" // nested acquires have the fence of the first
-	Semaphore            = "semaphore"              // Permits holds at once
+	Semaphore            = "semaphore"              // Permits holds at once; who releases must have acquired
 	Permits              = "permits"                // the same
 	Register             = "register"               // read and write
 	CASRegister          = "cas-register"           // and compare-and-set

@@ -42,7 +42,7 @@ func white(c byte) bool {
 
 // delimits says whether an atom ends before c.
 func delimits(c byte) bool {
-	return white(c) || bytes.IndexByte([]byte(`"\;[](){}`), c) >= 0
+	return c <= '}' && (white(c) || c == '"' || c == ';' || c == '[' || c == ']' || c == '(' || c == ')' || c == '{' || c == '}' || c == '\\')
 }
 
 func closer(c byte) byte {

@@ -1,6 +1,7 @@
 package foreign
 
 import (
+	"fmt"
 	"strings"
 
 	"picklock/harness/history"
@@ -18,14 +19,14 @@ import (
 //     tests write it. The values are such tuples if they are all vectors of two, those of
 //     cas with a vector of two in it; a read that was invoked with nil is none.
 //
-// An error is an *Error: an operation that the model does not know, a value that does not
+// Errors about the history are *Error: an operation that the model does not know, a value that does not
 // fit the operation, or an answer that contradicts its invocation.
 func (h *History) Registers(m Model) ([]spec.RegisterOp, error) {
 	if err := m.Check(); err != nil {
 		return nil, err
 	}
 	if _, ok := m.Register(); !ok {
-		return nil, h.errorf(1, "model %s is not of a register", m.Name)
+		return nil, fmt.Errorf("model %s is not of a register", m.Name)
 	}
 	tuples, err := h.registerTuples(m)
 	if err != nil {
