@@ -167,37 +167,43 @@ func (h *History) keyJudgement(p *part, limits fast.Limits) KeyJudgement {
 
 // checkLock decides one lock.
 func checkLock(l spec.Lock, ops []spec.LockOp, limits fast.Limits) fast.Result {
-	return ask(l.Model(), len(ops), limits, func(i int) (int64, int64) { return ops[i].Call, ops[i].End() },
-		func(t int64) []porcupine.Operation { return spec.Operations(lockPrefix(ops, t)) })
+	return ask(len(ops), limits, func(i int) (int64, int64) { return ops[i].Call, ops[i].End() },
+		func(t int64, limits fast.Limits) fast.Result { return fast.Lock(l, lockPrefix(ops, t), limits) })
 }
 
-// checkRegister decides one register.
+// checkRegister decides one register: there is nobody faster than porcupine for it.
 func checkRegister(r spec.Register, ops []spec.RegisterOp, limits fast.Limits) fast.Result {
-	return ask(r.Model(), len(ops), limits, func(i int) (int64, int64) { return ops[i].Call, ops[i].End() },
-		func(t int64) []porcupine.Operation { return spec.RegisterOperations(registerPrefix(ops, t)) })
+	return ask(len(ops), limits, func(i int) (int64, int64) { return ops[i].Call, ops[i].End() },
+		func(t int64, limits fast.Limits) fast.Result {
+			some := registerPrefix(ops, t)
+			res := fast.Result{Asked: len(some)}
+			switch porcupine.CheckOperationsTimeout(r.Model(), spec.RegisterOperations(some), limits.Timeout) {
+			case porcupine.Illegal:
+				res.Verdict = fast.Illegal
+			case porcupine.Unknown:
+				res.Verdict = fast.Undecided
+			}
+			return res
+		})
 }
 
-// ask has porcupine decide n operations, and find the shortest prefix that is illegal: up
-// to the return of one operation, which is the one that is named. Prefixes of a legal
-// history are legal, so it is found by halving. prefix gives the operations as known at t.
-func ask(model porcupine.Model, n int, limits fast.Limits, span func(i int) (call, ret int64), prefix func(t int64) []porcupine.Operation) fast.Result {
+// ask decides n operations, and finds the shortest prefix that is illegal: up to the return
+// of one operation, which is the one that is named. Prefixes of a legal history are legal,
+// so it is found by halving. decide judges the operations as known at t.
+func ask(n int, limits fast.Limits, span func(i int) (call, ret int64), decide func(t int64, limits fast.Limits) fast.Result) fast.Result {
 	deadline := time.Now().Add(limits.Timeout)
-	check := func(t int64) porcupine.CheckResult {
+	check := func(t int64) fast.Result {
 		left := time.Until(deadline)
 		if left <= 0 {
-			return porcupine.Unknown
+			return fast.Result{Verdict: fast.Undecided}
 		}
-		return porcupine.CheckOperationsTimeout(model, prefix(t), left)
+		return decide(t, fast.Limits{Timeout: left})
 	}
-	res := fast.Result{Asked: n}
-	switch check(history.Never) {
-	case porcupine.Ok:
-		return res
-	case porcupine.Unknown:
-		res.Verdict = fast.Undecided
+	res := check(history.Never)
+	if res.Verdict != fast.Illegal {
 		return res
 	}
-	res.Verdict = fast.Illegal
+	res.Ops = nil
 	type end struct {
 		at int64
 		i  int
@@ -212,10 +218,10 @@ func ask(model porcupine.Model, n int, limits fast.Limits, span func(i int) (cal
 	lo, hi := 0, len(ends)-1 // the prefix up to ends[hi] is illegal
 	for lo < hi {
 		mid := (lo + hi) / 2
-		switch check(ends[mid].at) {
-		case porcupine.Illegal:
+		switch check(ends[mid].at).Verdict {
+		case fast.Illegal:
 			hi = mid
-		case porcupine.Ok:
+		case fast.Legal:
 			lo = mid + 1
 		default:
 			return res
