@@ -47,12 +47,11 @@ import (
 // have happened are not needed before it, since the start can be that much lower or
 // higher. (Histories that have refusals as well do not come here.)
 //
-// If there are more states than stockBounds.states after a return, the better part is kept, and the
-// states are no longer whole: then a state at the end still proves the history legal, but
-// the lack of one proves nothing. In that case, or when it did more work than allowed,
-// porcupine is given what is left to do after the last return that left only one state
-// of a whole set. What can follow that state is all that can follow at all, so that this
-// is exact, too.
+// If there are more states than its bounds allow, the better part is kept, and the states
+// are no longer whole: then a state at the end still proves the history legal, but the lack
+// of one proves nothing. In that case, or when it did more work than allowed, porcupine is
+// given what is left to do after the last return that left only one state of a whole set.
+// What can follow that state is all that can follow at all, so that this is exact, too.
 type stockSearch struct {
 	*stockHistory
 	bounds   stockBounds
