@@ -73,10 +73,12 @@ func (s *stockStates) asGood(a, b stockState) bool {
 				continue
 			}
 			k, ok := slices.BinarySearch(s.classes, o.Delta())
-			if !ok || spare[k] == 0 {
+			if (!ok || spare[k] == 0) && !has(stockSpare) {
 				return false
 			}
-			spare[k]--
+			if ok {
+				spare[k]--
+			}
 		}
 	}
 	return true

@@ -91,6 +91,7 @@ func TestStockPlanted(t *testing.T) {
 		"eager wrong":     stockEagerWrong,
 		"some order":      stockSomeOrder,
 		"ways few":        stockWaysFew,
+		"spare":           stockSpare,
 	} {
 		t.Run(name, func(t *testing.T) {
 			planted = q
