@@ -19,4 +19,5 @@ const (
 	stockEagerWrong                       // search: a read is done at whatever level there is
 	stockSomeOrder                        // search: of two steps that are alike the last to return is first
 	stockWaysFew                          // search: of several ways to reach a level one is tried
+	stockSpare                            // search: more that is done is better, whatever it cost
 )

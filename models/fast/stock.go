@@ -20,12 +20,13 @@ import (
 //     latter are all of one quantity or no level is missing. Its time is that of a bucket
 //     sort by level, near-linear for what counters write (n log n at worst, for levels that
 //     lie in a few dense clusters far apart), plus log k for each unknown take, k of them
-//     being open at once. It needs 12 to 16 bytes per
-//     operation, and 12 more for each gap.
+//     being open at once. It needs 12 to 16 bytes for each operation, and up to 64 more for
+//     each unknown take.
 //   - The search. With restocks, or unknown takes of several quantities where levels are
 //     missing, it follows the returns through all states that the counter can be in. Its
-//     time is linear in the operations and in the number of those states, which is small as
-//     long as levels are named; it stops where that does not hold.
+//     time is linear in the operations, in those under way at once, and in the number of
+//     states, which is small as long as levels are named; it stops where that does not
+//     hold.
 //   - porcupine, for what is left where the search stopped: the operations behind the last
 //     moment at which only one state was possible. If that is too much, the history stays
 //     Undecided.

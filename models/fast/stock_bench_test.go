@@ -121,11 +121,12 @@ func BenchmarkStock(b *testing.B) {
 
 // BenchmarkStockSearch measures histories with restocks.
 func BenchmarkStockSearch(b *testing.B) {
-	for n := 10_000; n <= 100_000; n *= 10 {
+	for n := 1000; n <= 100_000; n *= 10 {
 		for _, restock := range []int{1000, 20} {
 			for _, unknown := range []int{0, 1, 20} {
 				stockLoad{ops: n, clients: 20, unknown: unknown, quantity: 1, restock: restock}.bench(b)
 			}
+			stockLoad{ops: n, clients: 20, unknown: 1, quantity: 1, restock: restock, illegal: true}.bench(b)
 		}
 	}
 }

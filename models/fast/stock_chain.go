@@ -43,7 +43,8 @@ import (
 // left, is exact: if in a solution this slot has y, and x returns no later than y, they
 // can be exchanged, x being used further down, where y suits too, or x may not have
 // happened at all; then y has no return either and can go to the tail, or have not
-// happened.
+// happened. Where no level is missing there are no slots but the tail's, and the
+// quantities do not matter.
 //
 // Refusals. A refusal of q needs a moment at which the level is below q; the first such
 // comes behind the link or slot that first leads below q, call it its place. Put it there,
@@ -64,6 +65,7 @@ import (
 // the chain) need no other place. By the theorem of Mendelsohn and Dulmage there is a
 // matching that fills all slots and places all other certain takes if there is one for
 // each of these two wishes alone; so both are decided apart, each by the earliest return.
+// (If x in the head was called after the return of y in the tail, y can go to the head.)
 // Refusals of more than the lowest start are right at that start, and without a head; if it
 // needs a head, such a history is left to porcupine.
 type stockChain struct {

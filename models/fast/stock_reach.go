@@ -3,7 +3,6 @@ package fast
 import (
 	"cmp"
 	"slices"
-	"unsafe"
 
 	"picklock/models/spec"
 )
@@ -12,8 +11,8 @@ import (
 // last of them that in slot.
 func (s *stockSearch) reach(slot int32) {
 	var work []stockState
-	found := stockStates{classes: len(s.classes)}
-	seen := stockStates{classes: len(s.classes)}
+	found := stockStates{stockSearch: s}
+	seen := stockStates{stockSearch: s}
 	for _, st := range s.states {
 		if s.done(st, slot) {
 			found.add(st)
@@ -41,14 +40,14 @@ func (s *stockSearch) reach(slot int32) {
 				}
 			}
 		}
-		if len(seen.byKey) > 8*s.bounds.states {
+		if seen.size > 8*s.bounds.states {
 			s.cut = true
 			break
 		}
 	}
 	s.states = s.states[:0]
-	for _, key := range found.keys {
-		s.states = append(s.states, found.byKey[key]...)
+	for _, level := range found.levels {
+		s.states = append(s.states, found.byLevel[level]...)
 	}
 	if len(s.states) > s.bounds.states {
 		s.cut = true
@@ -318,52 +317,6 @@ func (w *stockWays) add() {
 func covers(a, b []int64) bool {
 	for k := range a {
 		if a[k] < b[k] {
-			return false
-		}
-	}
-	return true
-}
-
-// stockStates is a set of states, without those that others make needless.
-type stockStates struct {
-	classes int
-	byKey   map[string][]stockState
-	keys    []string // in the order in which they came
-}
-
-// key is all of a state but what it used.
-func (s *stockStates) key(st stockState) string {
-	k := make(stockState, 0, len(st))
-	k = append(append(k, st[:2]...), st[2+s.classes:]...)
-	return unsafe.String((*byte)(unsafe.Pointer(&k[0])), 8*len(k))
-}
-
-func (s *stockStates) used(st stockState) []int64 { return st[2 : 2+s.classes] }
-
-// add says whether the set had nothing as good.
-func (s *stockStates) add(st stockState) bool {
-	if s.byKey == nil {
-		s.byKey = map[string][]stockState{}
-	}
-	key := s.key(st)
-	kept, old := s.byKey[key]
-	if !old {
-		s.keys = append(s.keys, key)
-	}
-	for _, k := range kept {
-		if covers(s.used(st), s.used(k)) || has(stockDominance) {
-			return false
-		}
-	}
-	kept = slices.DeleteFunc(kept, func(k stockState) bool { return covers(s.used(k), s.used(st)) })
-	s.byKey[key] = append(kept, st)
-	return true
-}
-
-// worse says whether the set has lost st to a better one.
-func (s *stockStates) worse(st stockState) bool {
-	for _, k := range s.byKey[s.key(st)] {
-		if slices.Equal(k, st) {
 			return false
 		}
 	}

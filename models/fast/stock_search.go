@@ -26,8 +26,11 @@ import (
 // follow:
 //
 //   - Steps of a class that may have happened are the same to the counter and have no
-//     return, so that their number is enough. Of two states that differ only in these
-//     numbers, the one that used no more of any class is kept alone.
+//     return, so that their number is enough.
+//   - Of two states of one level, a makes b needless if all is done in a that is in b, and
+//     for what is done in a alone b used at least as many steps more that add the same, and
+//     no fewer of the other classes: what follows b can follow a, with those steps in the
+//     place of what is done already. (Reads and refusals are left out.)
 //   - They are used only right before an operation that needs the level to which they
 //     lead: else they can be put off. No more than that: a set of them is passed over if a
 //     smaller part leads to the same level (for a refusal: also below its quantity); the
@@ -47,12 +50,11 @@ import (
 // have happened are not needed before it, since the start can be that much lower or
 // higher. (Histories that have refusals as well do not come here.)
 //
-// If there are more states than stockBounds.states after a return, the better part is kept, and the
-// states are no longer whole: then a state at the end still proves the history legal, but
-// the lack of one proves nothing. In that case, or when it did more work than allowed,
-// porcupine is given what is left to do after the last return that left only one state
-// of a whole set. What can follow that state is all that can follow at all, so that this
-// is exact, too.
+// If there are more states than its bounds allow, the better part is kept, and the states
+// are no longer whole: then a state at the end still proves the history legal, but the lack
+// of one proves nothing. In that case, or when it did more work than allowed, porcupine is
+// given what is left to do after the last return that left only one state of a whole set.
+// What can follow that state is all that can follow at all, so that this is exact, too.
 type stockSearch struct {
 	*stockHistory
 	bounds   stockBounds

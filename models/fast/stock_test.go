@@ -2,9 +2,11 @@ package fast
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/anishathalye/porcupine"
 
@@ -89,6 +91,7 @@ func TestStockPlanted(t *testing.T) {
 		"eager wrong":     stockEagerWrong,
 		"some order":      stockSomeOrder,
 		"ways few":        stockWaysFew,
+		"spare":           stockSpare,
 	} {
 		t.Run(name, func(t *testing.T) {
 			planted = q
@@ -100,6 +103,61 @@ func TestStockPlanted(t *testing.T) {
 			}
 			t.Logf("found after %d histories", verdicts[Legal]+verdicts[Illegal])
 		})
+	}
+}
+
+// TestStockOdd gives the checker what it does not decide itself.
+func TestStockOdd(t *testing.T) {
+	const far = math.MaxInt64
+	for _, c := range []struct {
+		name  string
+		stock spec.Stock
+		ops   []spec.StockOp
+		want  Verdict
+		asked int
+	}{
+		{"nothing", spec.Stock{Start: 1}, nil, Legal, 0},
+		{"a quantity of zero", spec.Stock{Start: 5}, []spec.StockOp{
+			{Call: 1, Return: 2, Left: 5, Step: spec.Take}}, Legal, 1},
+		{"a restock below zero", spec.Stock{Start: 5}, []spec.StockOp{
+			{Call: 1, Return: 2, Qty: -2, Left: 7, Step: spec.Restock}}, Illegal, 1},
+		{"levels at the end of all numbers", spec.Stock{Start: far}, []spec.StockOp{
+			{Call: 1, Return: 2, Qty: 1, Left: far - 1, Step: spec.Take},
+			{Call: 3, Return: 4, Qty: far, Left: -1, Step: spec.Take}}, Legal, 2},
+		{"quantities that overflow", spec.Stock{}, []spec.StockOp{
+			{Call: 1, Return: 2, Qty: 1 << 59, Step: spec.TookSome},
+			{Call: 1, Return: 2, Qty: 1 << 59, Step: spec.TookSome},
+			{Call: 1, Return: 2, Qty: 1 << 59, Step: spec.TookSome},
+			{Call: 3, Return: 4, Left: -3 << 59, Step: spec.Read}}, Legal, 4},
+		{"levels far apart", spec.Stock{Start: 1 << 59}, []spec.StockOp{
+			{Call: 3, Return: 4, Qty: 1, Left: 4, Step: spec.Take},
+			{Call: 1, Return: 2, Qty: 1<<59 - 5, Left: 5, Step: spec.Take},
+			{Call: 5, Return: 6, Qty: 1, Left: 3, Step: spec.Take}}, Legal, 0},
+		{"and one from before", spec.Stock{Start: 1 << 59}, []spec.StockOp{
+			{Call: 3, Return: 4, Qty: 1<<59 - 5, Left: 5, Step: spec.Take},
+			{Call: 1, Return: 2, Qty: 1, Left: 4, Step: spec.Take}}, Illegal, 0},
+	} {
+		got := Stock(c.stock, c.ops, Limits{})
+		if got.Verdict != c.want || got.Asked != c.asked {
+			t.Errorf("%s: %s with %d operations left to porcupine, want %s with %d", c.name, got.Verdict, got.Asked, c.want, c.asked)
+		}
+		if said := stockSays(c.stock, c.ops); said != c.want {
+			t.Errorf("%s: porcupine says %s, want %s", c.name, said, c.want)
+		}
+	}
+}
+
+// TestStockUndecided gives it more than it and porcupine can decide in the time: which of
+// many quantities, all even, fill an odd gap?
+func TestStockUndecided(t *testing.T) {
+	var ops []spec.StockOp
+	for i := range int64(24) {
+		ops = append(ops, spec.StockOp{Qty: 1000 + 2*i*i, Step: spec.MayTake})
+	}
+	ops = append(ops, spec.StockOp{Call: 1, Return: 2, Left: -15001, Step: spec.Read})
+	got := Stock(spec.Stock{}, ops, Limits{Timeout: 10 * time.Millisecond})
+	if got.Verdict != Undecided || got.Asked != len(ops) {
+		t.Errorf("%s with %d operations left to porcupine, want undecided with all %d", got.Verdict, got.Asked, len(ops))
 	}
 }
 
