@@ -128,7 +128,7 @@ func TestStockOdd(t *testing.T) {
 			{Call: 1, Return: 2, Qty: 1 << 59, Step: spec.TookSome},
 			{Call: 1, Return: 2, Qty: 1 << 59, Step: spec.TookSome},
 			{Call: 1, Return: 2, Qty: 1 << 59, Step: spec.TookSome},
-			{Call: 3, Return: 4, Left: -3 << 59, Step: spec.Read}}, Legal, 4},
+			{Call: 3, Return: 4, Left: -3 << 59, Step: spec.Level}}, Legal, 4},
 		{"levels far apart", spec.Stock{Start: 1 << 59}, []spec.StockOp{
 			{Call: 3, Return: 4, Qty: 1, Left: 4, Step: spec.Take},
 			{Call: 1, Return: 2, Qty: 1<<59 - 5, Left: 5, Step: spec.Take},
@@ -154,7 +154,7 @@ func TestStockUndecided(t *testing.T) {
 	for i := range int64(24) {
 		ops = append(ops, spec.StockOp{Qty: 1000 + 2*i*i, Step: spec.MayTake})
 	}
-	ops = append(ops, spec.StockOp{Call: 1, Return: 2, Left: -15001, Step: spec.Read})
+	ops = append(ops, spec.StockOp{Call: 1, Return: 2, Left: -15001, Step: spec.Level})
 	got := Stock(spec.Stock{}, ops, Limits{Timeout: 10 * time.Millisecond})
 	if got.Verdict != Undecided || got.Asked != len(ops) {
 		t.Errorf("%s with %d operations left to porcupine, want undecided with all %d", got.Verdict, got.Asked, len(ops))
