@@ -164,7 +164,7 @@ func simulate(rng *rand.Rand, l spec.Lease) []spec.LockOp {
 		}
 		ops = append(ops, o)
 	}
-	for owner := range 1 + rng.Int64N(3) {
+	for owner := range 1 + rng.Int64N(4) {
 		now += rng.Int64N(3)
 		since := now
 		acquire := spec.Acquire

@@ -1,0 +1,204 @@
+package fast
+
+import (
+	"container/heap"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"picklock/models/spec"
+)
+
+// leaseCluster is a set of holds that can meet each other, and no others.
+type leaseCluster struct {
+	from, to int64       // no hold covers a moment before or behind
+	tight    []leaseHold // by hi
+	loose    []leaseHold // by lo
+}
+
+// clusters decides each cluster that has loose holds: by a schedule that fits, or else by
+// porcupine. The tight holds of the others have been placed.
+func (c *leaseCheck) clusters() Result {
+	var out Result
+	decide := func(k *leaseCluster) bool {
+		if len(k.loose) > 0 {
+			slices.SortFunc(k.tight, byLastStart)
+			if !c.fitsBetween(k) && !c.fitsByDeadline(k) {
+				c.ask(k, &out)
+			}
+		}
+		return out.Verdict != Illegal
+	}
+	all := make([]leaseHold, 0, len(c.holds)+len(c.loose))
+	all = append(append(all, c.holds...), c.loose...)
+	slices.SortFunc(all, byStart)
+	k := leaseCluster{from: math.MinInt64, to: math.MinInt64}
+	for i := range all {
+		h := &all[i]
+		if h.lo >= k.to {
+			if !decide(&k) {
+				return out
+			}
+			k = leaseCluster{from: h.lo, to: h.lo, tight: k.tight[:0], loose: k.loose[:0]}
+		}
+		k.to = max(k.to, c.end(h, h.hi))
+		if h.core || spec.Plus(h.lo, c.min) > h.hi && h.free > h.hi {
+			k.tight = append(k.tight, *h)
+		} else {
+			k.loose = append(k.loose, *h)
+		}
+	}
+	decide(&k)
+	return out
+}
+
+// fitsBetween tries to fit the loose holds between the tight ones, each of which starts as
+// early as it can.
+func (c *leaseCheck) fitsBetween(k *leaseCluster) bool {
+	var placed []leaseHold
+	c.sweep(k.tight, func(h *leaseHold, s, e int64) {
+		placed = append(placed, leaseHold{lo: s, hi: s, free: e, core: true})
+	})
+	return c.fits(placed, k.loose)
+}
+
+// fitsByDeadline tries to fit all holds but cores between these.
+func (c *leaseCheck) fitsByDeadline(k *leaseCluster) bool {
+	var cores []leaseHold
+	others := slices.Clone(k.loose)
+	for i := range k.tight {
+		if k.tight[i].core {
+			cores = append(cores, k.tight[i])
+		} else {
+			others = append(others, k.tight[i])
+		}
+	}
+	slices.SortFunc(others, byStart)
+	return c.fits(cores, others)
+}
+
+// fits makes a schedule of holds, by lo, between cores: of those that could start the one
+// with the lowest hi comes next, as early as it can. If it fails there may be another.
+func (c *leaseCheck) fits(cores, holds []leaseHold) bool {
+	var ready leaseQueue
+	now := int64(math.MinInt64)
+	for len(holds) > 0 || len(ready) > 0 {
+		if len(ready) == 0 {
+			now = max(now, holds[0].lo)
+		}
+		for len(holds) > 0 && holds[0].lo <= now {
+			heap.Push(&ready, &holds[0])
+			holds = holds[1:]
+		}
+		for len(cores) > 0 && cores[0].free <= now {
+			cores = cores[1:]
+		}
+		h := ready[0]
+		w, _ := slices.BinarySearchFunc(c.windows, now, func(s leaseSpan, m int64) int {
+			if s.from <= m {
+				return -1
+			}
+			return 1
+		})
+		s, _ := c.start(h, now, w)
+		if s > h.hi {
+			return false
+		}
+		e := c.end(h, s)
+		if len(cores) > 0 && (cores[0].lo < now || cores[0].lo < e) {
+			now = cores[0].free // it does not fit before the core
+			continue
+		}
+		now = e
+		heap.Pop(&ready)
+	}
+	return true
+}
+
+// leaseQueue is a heap of holds by hi.
+type leaseQueue []*leaseHold
+
+func (q leaseQueue) Len() int           { return len(q) }
+func (q leaseQueue) Less(i, j int) bool { return q[i].hi < q[j].hi }
+func (q leaseQueue) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
+func (q *leaseQueue) Push(h any)        { *q = append(*q, h.(*leaseHold)) }
+func (q *leaseQueue) Pop() any {
+	old := *q
+	h := old[len(old)-1]
+	*q = old[:len(old)-1]
+	return h
+}
+
+// ask lets porcupine decide a cluster. It gets the holds as they were placed, with the
+// windows and answers that they can cover: what was cut off them does not matter, by the
+// proof. A core is acquired and released at its two moments; the hold of a window is both
+// at any moment of it.
+func (c *leaseCheck) ask(k *leaseCluster, out *Result) {
+	var ops []spec.LockOp
+	var owners []int32
+	add := func(owner int32, step spec.Step, call, ret int64) {
+		ops = append(ops, spec.LockOp{Call: call, Return: ret, Owner: int64(owner), Step: step})
+	}
+	for _, holds := range [][]leaseHold{k.tight, k.loose} {
+		for i := range holds {
+			h := &holds[i]
+			owners = append(owners, h.owner)
+			add(h.owner, spec.Acquire, h.lo, h.hi)
+			switch {
+			case h.core:
+				add(h.owner, spec.Release, h.free, h.free)
+				continue
+			case h.free != spec.Never:
+				add(h.owner, spec.MayFree, h.free, spec.Never)
+			}
+			for _, n := range c.answers(h.owner) {
+				add(h.owner, spec.NotHeld, n.from, n.to)
+			}
+		}
+	}
+	for i := range c.windows {
+		w := &c.windows[i]
+		if w.from > k.from && w.to < k.to {
+			owners = append(owners, w.owner)
+			add(w.owner, spec.Acquire, w.from, w.to)
+			add(w.owner, spec.Release, w.from, w.to)
+		}
+	}
+	out.Asked += len(ops)
+	if planted&quirkLeaseLongIllegal != 0 {
+		out.Verdict = Illegal
+		return
+	}
+	switch c.porcupine(spec.Lease{Min: c.min, Max: c.max}, ops) {
+	case porcupine.Illegal:
+		out.Verdict, out.Ops = Illegal, c.of(owners...)
+	case porcupine.Unknown:
+		out.Verdict = Undecided
+	}
+}
+
+// all lets porcupine decide the whole history.
+func (c *leaseCheck) all(l spec.Lease) Result {
+	out := Result{Asked: len(c.ops)}
+	switch c.porcupine(l, c.ops) {
+	case porcupine.Illegal:
+		out.Verdict = Illegal
+		for i := range c.ops {
+			out.Ops = append(out.Ops, i)
+		}
+	case porcupine.Unknown:
+		out.Verdict = Undecided
+	}
+	return out
+}
+
+// porcupine decides ops, if it can in the time that is left.
+func (c *leaseCheck) porcupine(l spec.Lease, ops []spec.LockOp) porcupine.CheckResult {
+	left := time.Until(c.until)
+	if left <= 0 {
+		return porcupine.Unknown
+	}
+	return porcupine.CheckOperationsTimeout(l.Model(), spec.Operations(ops), left)
+}

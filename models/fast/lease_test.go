@@ -1,0 +1,86 @@
+package fast
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/anishathalye/porcupine"
+
+	"picklock/models/spec"
+	"picklock/models/spec/spectest"
+)
+
+// differs checks one random history in both ways.
+func differs(t *testing.T, seed uint64) (h spectest.History, got Result, differ bool) {
+	t.Helper()
+	h = spectest.RandomLease(rand.New(rand.NewPCG(seed, 7)))
+	got = Lease(h.Lease, h.Ops, Limits{})
+	want := Illegal
+	if porcupine.CheckOperations(h.Lease.Model(), spec.Operations(h.Ops)) {
+		want = Legal
+	}
+	return h, got, got.Verdict != want
+}
+
+func TestLeaseAgainstPorcupine(t *testing.T) {
+	count := map[Verdict]int{}
+	asked := map[Verdict]int{}
+	for seed := range uint64(*histories) {
+		h, got, differ := differs(t, seed)
+		if differ {
+			t.Fatalf("seed %d: %+v: fast says %+v, porcupine the opposite", seed, h, got)
+		}
+		count[got.Verdict]++
+		if got.Asked > 0 {
+			asked[got.Verdict]++
+		}
+		if (got.Verdict == Illegal) != (len(got.Ops) > 0) {
+			t.Fatalf("seed %d: %+v: %s with the operations %v", seed, h, got.Verdict, got.Ops)
+		}
+		// The definition is slow.
+		if seed%8 == 0 && spectest.LegalLease(h.Lease, h.Ops) != (got.Verdict == Legal) {
+			t.Fatalf("seed %d: %+v: fast and porcupine say %s, the definition the opposite", seed, h, got.Verdict)
+		}
+	}
+	t.Logf("%v; of them by porcupine: %v", count, asked)
+	for _, v := range []Verdict{Legal, Illegal} {
+		if count[v] < *histories/5 || asked[v] < *histories/10000 {
+			t.Errorf("%s: %d of %d histories, %d left to porcupine: too few to tell much", v, count[v], *histories, asked[v])
+		}
+	}
+}
+
+// TestLeasePlanted: each planted mistake makes a verdict differ.
+func TestLeasePlanted(t *testing.T) {
+	defer func() { planted = 0 }()
+	for _, q := range []struct {
+		quirk quirk
+		name  string
+	}{
+		{quirkLeaseTouch, "touching holds overlap"},
+		{quirkLeaseWindowOpen, "open windows"},
+		{quirkLeaseNoWindows, "skipped windows"},
+		{quirkLeaseNoFrees, "ignored frees"},
+		{quirkLeaseNoMax, "ignored Max"},
+		{quirkLeaseNoNotHeld, "ignored answers"},
+		{quirkLeaseCoreAtCall, "cores from the call"},
+		{quirkLeaseMinIsMax, "Max for Min"},
+		{quirkLeaseLongIllegal, "loose holds that do not fit are illegal"},
+		{quirkLeaseLongLegal, "loose holds always fit"},
+		{quirkLeaseUnknownHeld, "unknown acquires happened"},
+		{quirkLeaseOrder, "order of earliest starts"},
+	} {
+		planted = q.quirk
+		found := uint64(0)
+		for seed := range uint64(20000) {
+			if _, _, differ := differs(t, seed); differ {
+				found = seed + 1
+				break
+			}
+		}
+		if found == 0 {
+			t.Errorf("%s: not found in 20000 histories", q.name)
+		}
+		t.Logf("%s: found in history %d", q.name, found)
+	}
+}

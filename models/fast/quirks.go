@@ -1,0 +1,5 @@
+package fast
+
+type quirk uint32
+
+var planted quirk
