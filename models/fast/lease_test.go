@@ -50,6 +50,33 @@ func TestLeaseAgainstPorcupine(t *testing.T) {
 	}
 }
 
+// TestLeaseFallback: what the proof does not cover is left to porcupine.
+func TestLeaseFallback(t *testing.T) {
+	op := func(owner int64, step spec.Step, call, ret int64) spec.LockOp {
+		return spec.LockOp{Owner: owner, Step: step, Call: call, Return: ret}
+	}
+	twice := []spec.LockOp{op(1, spec.Acquire, 0, 1), op(1, spec.Release, 2, 3), op(1, spec.Acquire, 4, 5), op(1, spec.Release, 9, 9)}
+	for _, c := range []struct {
+		name string
+		l    spec.Lease
+		ops  []spec.LockOp
+		want Verdict
+	}{
+		{"acquires twice", spec.Lease{Min: 3, Max: 5}, twice, Legal},
+		{"acquires twice, released late", spec.Lease{Min: 3, Max: 3}, twice, Illegal},
+		{"Max under Min", spec.Lease{Min: 3, Max: 2}, twice[:2], Legal},
+	} {
+		got := Lease(c.l, c.ops, Limits{})
+		if got.Verdict != c.want || got.Asked != len(c.ops) {
+			t.Errorf("%s: %+v, want %s with all operations left to porcupine", c.name, got, c.want)
+		}
+		got = Lease(c.l, c.ops, Limits{Timeout: 1})
+		if got.Verdict != Undecided || got.Asked != len(c.ops) {
+			t.Errorf("%s: %+v without time, want %s", c.name, got, Undecided)
+		}
+	}
+}
+
 // TestLeasePlanted: each planted mistake makes a verdict differ.
 func TestLeasePlanted(t *testing.T) {
 	defer func() { planted = 0 }()

@@ -8,7 +8,7 @@ import (
 	"picklock/models/spec"
 )
 
-// LegalLease says whether ops, at most 32 with whole moments, is legal for l. It goes
+// LegalLease says whether ops, at most 64 with whole moments, is legal for l. It goes
 // through time moment by moment and tries every step, in every order, and every moment at
 // which a hold can run out. That whole moments do is a property of the definition: for one
 // order and one choice of what happened, all demands are differences between moments.
@@ -34,7 +34,7 @@ func LegalLease(l spec.Lease, ops []spec.LockOp) bool {
 // place is where a walk through time has come to.
 type place struct {
 	now   int64
-	done  uint32
+	done  uint64
 	held  bool
 	owner int64
 	since int64
@@ -44,7 +44,7 @@ type walk struct {
 	l        spec.Lease
 	ops      []spec.LockOp
 	from, to int64
-	certain  uint32
+	certain  uint64
 	seen     map[place]bool
 }
 
@@ -116,8 +116,12 @@ func RandomLease(rng *rand.Rand) History {
 	if rng.IntN(16) == 0 {
 		l.Max = spec.Never
 	}
-	if rng.IntN(3) == 0 {
+	switch rng.IntN(4) {
+	case 0:
 		return History{l, randomSteps(rng)}
+	case 1:
+		l.Min, l.Max = 1+rng.Int64N(4), 6
+		return History{l, crowd(rng, l)}
 	}
 	ops := simulate(rng, l)
 	if rng.IntN(5) > 0 {
@@ -151,6 +155,38 @@ func randomSteps(rng *rand.Rand) []spec.LockOp {
 	return ops
 }
 
+// crowd are owners that wait long for the lock, mostly longer than they hold it, in hardly
+// more time than they need.
+func crowd(rng *rand.Rand, l spec.Lease) []spec.LockOp {
+	var ops []spec.LockOp
+	n := 2 + rng.Int64N(5)
+	span := n*l.Min + rng.Int64N(4)
+	long := 1 + rng.Int64N(span)
+	for owner := range n {
+		at := rng.Int64N(span)
+		a := spec.LockOp{Call: max(0, at-rng.Int64N(long)), Owner: owner}
+		a.Return = min(span-l.Min, a.Call+rng.Int64N(long))
+		a.Return = max(a.Return, a.Call)
+		ops = append(ops, a)
+		o := spec.LockOp{Call: at, Return: at + rng.Int64N(3), Owner: owner}
+		switch rng.IntN(6) {
+		case 0:
+			o.Step = spec.Release
+			if o.Return < a.Call {
+				continue
+			}
+		case 1:
+			o.Step = spec.MayFree
+		case 2:
+			o.Step = spec.NotHeld
+		default:
+			continue
+		}
+		ops = append(ops, o)
+	}
+	return ops
+}
+
 // simulate makes the history of a lock that is right. Each operation is known to have
 // happened, or may have.
 func simulate(rng *rand.Rand, l spec.Lease) []spec.LockOp {
@@ -164,7 +200,11 @@ func simulate(rng *rand.Rand, l spec.Lease) []spec.LockOp {
 		}
 		ops = append(ops, o)
 	}
-	for owner := range 1 + rng.Int64N(4) {
+	owners := 1 + rng.Int64N(4)
+	if rng.IntN(16) == 0 {
+		owners += 4
+	}
+	for owner := range owners {
 		now += rng.Int64N(3)
 		since := now
 		acquire := spec.Acquire
