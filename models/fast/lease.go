@@ -71,7 +71,7 @@ import (
 //
 // # Time and memory
 //
-// O(n log n) for the sorting, O(n) if ops nearly come by time; O(n) memory: some 20 bytes
+// O(n log n) for the sorting, O(n) where nearly all holds were released and ops come by call; O(n) memory: some 30 bytes
 // for an operation. Only loose holds that do not fit at once cost more.
 func Lease(l spec.Lease, ops []spec.LockOp, lim Limits) Result {
 	if lim.Timeout <= 0 {
@@ -105,7 +105,9 @@ type leaseCheck struct {
 	owners   []leaseOwner
 	told     []leaseSpan // answers "not held", by owner and from
 	windows  []leaseSpan // by from
+	released []int32     // owners, in the order of their releases
 	holds    []leaseHold // the tight ones, by hi
+	more     []leaseHold // tight ones that are not among them yet
 	loose    []leaseHold
 }
 
@@ -145,14 +147,20 @@ func (c *leaseCheck) group() bool {
 	if len(c.ops) == 0 {
 		return true
 	}
-	low, high := int64(math.MaxInt64), int64(math.MinInt64)
+	low, high, releases := int64(math.MaxInt64), int64(math.MinInt64), 0
 	for i := range c.ops {
 		low, high = min(low, c.ops[i].Owner), max(high, c.ops[i].Owner)
+		if c.ops[i].Step == spec.Release {
+			releases++
+		}
 	}
-	slot := sparse(len(c.ops))
+	c.released = make([]int32, 0, releases)
+	var slot func(int64) int32
 	if n := high - low; n >= 0 && n < int64(4*len(c.ops)+64) {
 		slot = func(owner int64) int32 { return int32(owner - low) }
 		c.owners = make([]leaseOwner, n+1)
+	} else {
+		slot = numbers(len(c.ops))
 	}
 	for i := range c.ops {
 		o := &c.ops[i]
@@ -172,6 +180,7 @@ func (c *leaseCheck) group() bool {
 				w.free = -pos // no hold can be released twice; place tells
 			} else {
 				w.release = pos
+				c.released = append(c.released, at)
 			}
 		case spec.NotHeld:
 			c.told = append(c.told, leaseSpan{o.Call, o.Return, at, int32(i)})
@@ -196,8 +205,8 @@ func (c *leaseCheck) group() bool {
 	return true
 }
 
-// sparse numbers owners in the order in which they are asked for.
-func sparse(n int) func(int64) int32 {
+// numbers gives owners numbers in the order in which they are asked for.
+func numbers(n int) func(int64) int32 {
 	slots := make(map[int64]int32, n/2)
 	return func(owner int64) int32 {
 		at, known := slots[owner]

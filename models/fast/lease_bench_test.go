@@ -68,7 +68,7 @@ func TestLeaseLong(t *testing.T) {
 				spoilLease(ops, seed)
 			}
 			got := Lease(benchLease, ops, Limits{})
-			want := porcupine.CheckOperationsTimeout(benchLease.Model(), spec.Operations(ops), 5*time.Second)
+			want := porcupine.CheckOperationsTimeout(benchLease.Model(), spec.Operations(ops), 200*time.Millisecond)
 			switch {
 			case want == porcupine.Unknown && got.Verdict == Undecided:
 			case want == porcupine.Unknown && (got.Verdict == Illegal) == spoil:

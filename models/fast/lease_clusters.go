@@ -1,6 +1,7 @@
 package fast
 
 import (
+	"cmp"
 	"container/heap"
 	"math"
 	"slices"
@@ -31,12 +32,18 @@ func (c *leaseCheck) clusters() Result {
 		}
 		return out.Verdict != Illegal
 	}
-	all := make([]leaseHold, 0, len(c.holds)+len(c.loose))
-	all = append(append(all, c.holds...), c.loose...)
-	slices.SortFunc(all, byStart)
+	tight := inOrder(c.holds)
+	loose := c.loose
+	slices.SortFunc(loose, byStart)
 	k := leaseCluster{from: math.MinInt64, to: math.MinInt64}
-	for i := range all {
-		h := &all[i]
+	for len(tight) > 0 || len(loose) > 0 {
+		isTight := len(loose) == 0 || len(tight) > 0 && c.holds[tight[0]].lo < loose[0].lo
+		var h *leaseHold
+		if isTight {
+			h, tight = &c.holds[tight[0]], tight[1:]
+		} else {
+			h, loose = &loose[0], loose[1:]
+		}
 		if h.lo >= k.to {
 			if !decide(&k) {
 				return out
@@ -44,13 +51,32 @@ func (c *leaseCheck) clusters() Result {
 			k = leaseCluster{from: h.lo, to: h.lo, tight: k.tight[:0], loose: k.loose[:0]}
 		}
 		k.to = max(k.to, c.end(h, h.hi))
-		if h.core || spec.Plus(h.lo, c.min) > h.hi && h.free > h.hi {
+		if isTight {
 			k.tight = append(k.tight, *h)
 		} else {
 			k.loose = append(k.loose, *h)
 		}
 	}
 	decide(&k)
+	return out
+}
+
+// inOrder gives the positions of tight holds, which are by hi, by lo: mostly the same, so
+// sorting by insertion is tried first.
+func inOrder(holds []leaseHold) []int32 {
+	out := make([]int32, len(holds))
+	moves := 8 * len(holds)
+	for i := range out {
+		j := i
+		for ; j > 0 && moves > 0 && holds[out[j-1]].lo > holds[i].lo; j-- {
+			out[j] = out[j-1]
+			moves--
+		}
+		out[j] = int32(i)
+	}
+	if moves == 0 {
+		slices.SortFunc(out, func(a, b int32) int { return cmp.Compare(holds[a].lo, holds[b].lo) })
+	}
 	return out
 }
 
@@ -96,13 +122,7 @@ func (c *leaseCheck) fits(cores, holds []leaseHold) bool {
 			cores = cores[1:]
 		}
 		h := ready[0]
-		w, _ := slices.BinarySearchFunc(c.windows, now, func(s leaseSpan, m int64) int {
-			if s.from <= m {
-				return -1
-			}
-			return 1
-		})
-		s, _ := c.start(h, now, w)
+		s, _ := c.start(h, now, c.windowsAfter(now))
 		if s > h.hi {
 			return false
 		}
@@ -158,9 +178,8 @@ func (c *leaseCheck) ask(k *leaseCluster, out *Result) {
 			}
 		}
 	}
-	for i := range c.windows {
-		w := &c.windows[i]
-		if w.from > k.from && w.to < k.to {
+	for i := c.windowsAfter(k.from); i < len(c.windows) && c.windows[i].from < k.to; i++ {
+		if w := &c.windows[i]; w.to < k.to {
 			owners = append(owners, w.owner)
 			add(w.owner, spec.Acquire, w.from, w.to)
 			add(w.owner, spec.Release, w.from, w.to)

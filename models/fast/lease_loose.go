@@ -1,8 +1,8 @@
 package fast
 
 import (
-	"cmp"
 	"slices"
+	"sort"
 
 	"picklock/models/spec"
 )
@@ -53,59 +53,41 @@ func (c *leaseCheck) heed(h *leaseHold) bool {
 	return h.lo <= h.hi
 }
 
-// leaseGaps are the moments that are covered for certain, and the gaps between them: the
-// k-th is before the k-th span, the last behind all.
+// leaseGaps are the gaps between the moments that tight holds, by hi, cover for certain: the
+// k-th is before the k-th hold, the last behind all.
 type leaseGaps struct {
-	min    int64
-	busy   []leaseSpan // by from, and by to
-	behind []int32     // the first gap of the length min, from the k-th on
-	before []int32     // the last, up to the k-th
+	c    *leaseCheck
+	min  int64
+	busy []leaseHold
+	wide []int32 // the gaps of the length min: the first, the last, and others
 }
 
 func (c *leaseCheck) gaps() *leaseGaps {
-	g := &leaseGaps{min: c.min}
-	for i := range c.holds {
-		h := &c.holds[i]
-		g.busy = append(g.busy, leaseSpan{from: h.hi, to: c.end(h, h.lo), owner: h.owner})
-	}
-	n := len(g.busy)
-	g.behind, g.before = make([]int32, n+1), make([]int32, n+1)
-	wide := func(k int) bool {
-		return k == 0 || k == n || spec.Plus(g.busy[k-1].to, g.min) <= g.busy[k].from
-	}
-	for k := range n + 1 {
-		g.before[k] = int32(k)
-		if !wide(k) {
-			g.before[k] = g.before[k-1]
-		}
-	}
-	for k := n; k >= 0; k-- {
-		g.behind[k] = int32(k)
-		if !wide(k) {
-			g.behind[k] = g.behind[k+1]
+	g := &leaseGaps{c: c, min: c.min, busy: c.holds}
+	for k := range len(g.busy) + 1 {
+		if k == 0 || k == len(g.busy) || spec.Plus(g.to(k-1), g.min) <= g.from(k) {
+			g.wide = append(g.wide, int32(k))
 		}
 	}
 	return g
 }
 
-// after gives the first span that ends after a moment.
+// from and to bound what the k-th hold covers for certain.
+func (g *leaseGaps) from(k int) int64 { return g.busy[k].hi }
+func (g *leaseGaps) to(k int) int64   { return g.c.end(&g.busy[k], g.busy[k].lo) }
+
+// after gives the first hold that covers something after a moment.
 func (g *leaseGaps) after(moment int64) int {
-	k, _ := slices.BinarySearchFunc(g.busy, moment, func(s leaseSpan, m int64) int {
-		if s.to <= m {
-			return -1
-		}
-		return 1
-	})
-	return k
+	return sort.Search(len(g.busy), func(k int) bool { return g.to(k) > moment })
 }
 
-// clear says whether no span has a moment from one moment to another.
+// clear says whether nothing is covered from one moment to another.
 func (g *leaseGaps) clear(from, to int64) bool {
 	k := g.after(from)
-	return k == len(g.busy) || g.busy[k].from >= to
+	return k == len(g.busy) || g.from(k) >= to
 }
 
-// owners gives the owner of the span that is the first in the way of h.
+// owners gives the owner of the hold that is the first in the way of h.
 func (g *leaseGaps) owners(h *leaseHold) []int32 {
 	if k := g.after(h.lo); k < len(g.busy) {
 		return []int32{g.busy[k].owner}
@@ -131,21 +113,22 @@ func (g *leaseGaps) first(s, free int64) int64 {
 		if g.clear(s, s+g.min) {
 			return s
 		}
-		s = g.busy[g.behind[g.after(s)+1]-1].to
+		wide, _ := slices.BinarySearch(g.wide, int32(g.after(s)+1))
+		s = g.to(int(g.wide[wide]) - 1)
 		if spec.Plus(s, g.min) <= free {
 			return s
 		}
 		s = free - g.min
 	}
 	if s < free { // cut by it
-		k, _ := slices.BinarySearchFunc(g.busy, free, func(b leaseSpan, m int64) int { return cmp.Compare(b.from, m) })
+		k := sort.Search(len(g.busy), func(k int) bool { return g.from(k) >= free })
 		if k > 0 {
-			s = max(s, g.busy[k-1].to)
+			s = max(s, g.to(k-1))
 		}
 		return s
 	}
 	if k := g.after(s); !g.clear(s, s) { // without length, in a span
-		s = g.busy[k].to
+		s = g.to(k)
 	}
 	return s
 }
@@ -156,7 +139,7 @@ func (g *leaseGaps) last(lo, s, free int64) (int64, bool) {
 		if g.clear(s, s) {
 			return s, true
 		}
-		if s = g.busy[g.after(s)].from; s >= free {
+		if s = g.from(g.after(s)); s >= free {
 			return s, s >= lo
 		}
 	}
@@ -170,7 +153,12 @@ func (g *leaseGaps) last(lo, s, free int64) (int64, bool) {
 		s = free - g.min
 	}
 	if !g.clear(s, s+g.min) {
-		end := g.busy[g.before[g.after(s)]].from
+		k := g.after(s)
+		wide, found := slices.BinarySearch(g.wide, int32(k))
+		if !found {
+			k = int(g.wide[wide-1])
+		}
+		end := g.from(k)
 		if spec.Plus(lo, g.min) > end {
 			return s, false
 		}

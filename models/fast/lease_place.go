@@ -4,29 +4,28 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sort"
 
 	"picklock/models/spec"
 )
 
 // place makes a window or a hold of each owner's operations, or finds that they contradict
-// each other: then it gives their positions.
+// each other: then it gives their positions. Cores of released holds come in the order of
+// the releases: of holds that do not overlap that is the order of the holds.
 func (c *leaseCheck) place() []int {
-	for i := range c.owners {
-		owner := int32(i)
-		w := &c.owners[i]
-		switch {
-		case w.release != 0 && (w.acquire == 0 || w.free < 0):
+	c.holds = make([]leaseHold, 0, len(c.released))
+	for _, owner := range c.released {
+		w := &c.owners[owner]
+		if w.acquire == 0 || w.free < 0 || !c.placeReleased(owner, &c.ops[w.acquire-1], &c.ops[w.release-1]) {
 			return c.of(owner)
-		case w.acquire == 0:
+		}
+	}
+	for i := range c.owners {
+		w := &c.owners[i]
+		if w.acquire == 0 || w.release != 0 {
 			continue
 		}
 		a := &c.ops[w.acquire-1]
-		if w.release != 0 {
-			if !c.placeReleased(owner, a, &c.ops[w.release-1]) {
-				return c.of(owner)
-			}
-			continue
-		}
 		if a.End() == spec.Never && planted&quirkLeaseUnknownHeld == 0 {
 			continue
 		}
@@ -34,7 +33,7 @@ func (c *leaseCheck) place() []int {
 		if w.free != 0 && planted&quirkLeaseNoFrees == 0 {
 			free = c.ops[w.free-1].Call
 		}
-		c.placeOpen(leaseHold{lo: a.Call, hi: a.Return, free: free, owner: owner})
+		c.placeOpen(leaseHold{lo: a.Call, hi: a.Return, free: free, owner: int32(i)})
 	}
 	return nil
 }
@@ -67,9 +66,9 @@ func (c *leaseCheck) placeOpen(h leaseHold) {
 		c.window(max(h.lo, h.free), h.hi, h.owner)
 	case h.free <= first:
 		h.lo, h.core = h.hi, true
-		c.holds = append(c.holds, h)
+		c.more = append(c.more, h)
 	case first > h.hi:
-		c.holds = append(c.holds, h)
+		c.more = append(c.more, h)
 	default:
 		c.loose = append(c.loose, h)
 	}
@@ -92,9 +91,24 @@ func (c *leaseCheck) sort() {
 	if planted&quirkLeaseOrder != 0 {
 		order = byStart
 	}
-	if !slices.IsSortedFunc(c.holds, order) {
-		slices.SortFunc(c.holds, order)
+	for _, holds := range [][]leaseHold{c.holds, c.more} {
+		if !slices.IsSortedFunc(holds, order) {
+			slices.SortFunc(holds, order)
+		}
 	}
+	// Merge from behind, in the place of both.
+	i, j := len(c.holds)-1, len(c.more)-1
+	c.holds = slices.Grow(c.holds, len(c.more))[:len(c.holds)+len(c.more)]
+	for k := len(c.holds) - 1; j >= 0; k-- {
+		if i >= 0 && order(c.holds[i], c.more[j]) > 0 {
+			c.holds[k] = c.holds[i]
+			i--
+		} else {
+			c.holds[k] = c.more[j]
+			j--
+		}
+	}
+	c.more = nil
 }
 
 // sweep places tight holds, ordered by hi, each as early as it can be, and calls placed, if
@@ -102,6 +116,9 @@ func (c *leaseCheck) sort() {
 // positions of operations that are in its way, and its own.
 func (c *leaseCheck) sweep(holds []leaseHold, placed func(h *leaseHold, s, e int64)) []int {
 	free, last, w := int64(math.MinInt64), int32(-1), 0
+	if len(holds) > 0 {
+		w = c.windowsAfter(holds[0].lo)
+	}
 	for i := range holds {
 		h := &holds[i]
 		from := max(h.lo, free)
@@ -154,6 +171,11 @@ func (c *leaseCheck) start(h *leaseHold, from int64, w int) (s int64, by *leaseS
 		}
 	}
 	return s, by
+}
+
+// windowsAfter gives the first window that starts after a moment.
+func (c *leaseCheck) windowsAfter(moment int64) int {
+	return sort.Search(len(c.windows), func(k int) bool { return c.windows[k].from > moment })
 }
 
 // contradiction tells who is in the way of h, which could not start from a moment on: the
