@@ -88,7 +88,7 @@ func Lease(l spec.Lease, ops []spec.LockOp, lim Limits) Result {
 		return illegal(bad)
 	}
 	c.sort()
-	if bad := c.sweep(c.holds, nil); bad != nil {
+	if bad := c.sweep(c.holds, false); bad != nil {
 		return illegal(bad)
 	}
 	if len(c.loose) == 0 {
@@ -109,6 +109,7 @@ type leaseCheck struct {
 	holds    []leaseHold // the tight ones, by hi
 	more     []leaseHold // tight ones that are not among them yet
 	loose    []leaseHold
+	blocks   []leaseBlock // where sweep placed the holds
 }
 
 // leaseOwner has the positions of what an owner did, from 1 on; 0: it did not.

@@ -26,7 +26,7 @@ func (c *leaseCheck) clusters() Result {
 	decide := func(k *leaseCluster) bool {
 		if len(k.loose) > 0 {
 			slices.SortFunc(k.tight, byLastStart)
-			if !c.fitsBetween(k) && !c.fitsByDeadline(k) {
+			if !c.fitsBetween(k.tight, k.loose) && !c.fitsByDeadline(k.tight, k.loose) {
 				c.ask(k, &out)
 			}
 		}
@@ -34,7 +34,6 @@ func (c *leaseCheck) clusters() Result {
 	}
 	tight := inOrder(c.holds)
 	loose := c.loose
-	slices.SortFunc(loose, byStart)
 	k := leaseCluster{from: math.MinInt64, to: math.MinInt64}
 	for len(tight) > 0 || len(loose) > 0 {
 		isTight := len(loose) == 0 || len(tight) > 0 && c.holds[tight[0]].lo < loose[0].lo
@@ -80,34 +79,33 @@ func inOrder(holds []leaseHold) []int32 {
 	return out
 }
 
-// fitsBetween tries to fit the loose holds between the tight ones, each of which starts as
-// early as it can.
-func (c *leaseCheck) fitsBetween(k *leaseCluster) bool {
-	var placed []leaseHold
-	c.sweep(k.tight, func(h *leaseHold, s, e int64) {
-		placed = append(placed, leaseHold{lo: s, hi: s, free: e, core: true})
-	})
-	return c.fits(placed, k.loose)
+// leaseBlock is the time that a hold covers, once it is placed.
+type leaseBlock struct{ from, to int64 }
+
+// fitsBetween tries to fit the loose holds, by lo, between the tight ones, by hi, each of
+// which starts as early as it can.
+func (c *leaseCheck) fitsBetween(tight, loose []leaseHold) bool {
+	return c.sweep(tight, true) == nil && c.fits(c.blocks, loose)
 }
 
 // fitsByDeadline tries to fit all holds but cores between these.
-func (c *leaseCheck) fitsByDeadline(k *leaseCluster) bool {
-	var cores []leaseHold
-	others := slices.Clone(k.loose)
-	for i := range k.tight {
-		if k.tight[i].core {
-			cores = append(cores, k.tight[i])
+func (c *leaseCheck) fitsByDeadline(tight, loose []leaseHold) bool {
+	c.blocks = c.blocks[:0]
+	others := slices.Clone(loose)
+	for i := range tight {
+		if h := &tight[i]; h.core {
+			c.blocks = append(c.blocks, leaseBlock{h.lo, h.free})
 		} else {
-			others = append(others, k.tight[i])
+			others = append(others, *h)
 		}
 	}
 	slices.SortFunc(others, byStart)
-	return c.fits(cores, others)
+	return c.fits(c.blocks, others)
 }
 
-// fits makes a schedule of holds, by lo, between cores: of those that could start the one
+// fits makes a schedule of holds, by lo, between blocks: of those that could start the one
 // with the lowest hi comes next, as early as it can. If it fails there may be another.
-func (c *leaseCheck) fits(cores, holds []leaseHold) bool {
+func (c *leaseCheck) fits(blocks []leaseBlock, holds []leaseHold) bool {
 	var ready leaseQueue
 	now := int64(math.MinInt64)
 	for len(holds) > 0 || len(ready) > 0 {
@@ -118,8 +116,8 @@ func (c *leaseCheck) fits(cores, holds []leaseHold) bool {
 			heap.Push(&ready, &holds[0])
 			holds = holds[1:]
 		}
-		for len(cores) > 0 && cores[0].free <= now {
-			cores = cores[1:]
+		for len(blocks) > 0 && blocks[0].to <= now {
+			blocks = blocks[1:]
 		}
 		h := ready[0]
 		s, _ := c.start(h, now, c.windowsAfter(now))
@@ -127,8 +125,8 @@ func (c *leaseCheck) fits(cores, holds []leaseHold) bool {
 			return false
 		}
 		e := c.end(h, s)
-		if len(cores) > 0 && (cores[0].lo < now || cores[0].lo < e) {
-			now = cores[0].free // it does not fit before the core
+		if len(blocks) > 0 && (blocks[0].from < now || blocks[0].from < e) {
+			now = blocks[0].to // it does not fit before the block
 			continue
 		}
 		now = e
@@ -213,10 +211,14 @@ func (c *leaseCheck) all(l spec.Lease) Result {
 	return out
 }
 
+// leaseAskAtMost is how many operations porcupine gets at most: what it keeps grows with
+// their square, at least.
+const leaseAskAtMost = 20000
+
 // porcupine decides ops, if it can in the time that is left.
 func (c *leaseCheck) porcupine(l spec.Lease, ops []spec.LockOp) porcupine.CheckResult {
 	left := time.Until(c.until)
-	if left <= 0 {
+	if left <= 0 || len(ops) > leaseAskAtMost {
 		return porcupine.Unknown
 	}
 	return porcupine.CheckOperationsTimeout(l.Model(), spec.Operations(ops), left)

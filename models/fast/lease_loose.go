@@ -26,10 +26,14 @@ func (c *leaseCheck) loosely() Result {
 		c.placeOpen(*h)
 	}
 	c.sort()
-	if bad := c.sweep(c.holds, nil); bad != nil {
+	if bad := c.sweep(c.holds, len(c.loose) > 0); bad != nil {
 		return illegal(bad)
 	}
 	if len(c.loose) == 0 || planted&quirkLeaseLongLegal != 0 {
+		return Result{}
+	}
+	slices.SortFunc(c.loose, byStart)
+	if c.fits(c.blocks, c.loose) {
 		return Result{}
 	}
 	return c.clusters()

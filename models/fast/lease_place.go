@@ -111,10 +111,13 @@ func (c *leaseCheck) sort() {
 	c.more = nil
 }
 
-// sweep places tight holds, ordered by hi, each as early as it can be, and calls placed, if
-// it is not nil, with the start and the end of each. If one cannot be placed it gives the
-// positions of operations that are in its way, and its own.
-func (c *leaseCheck) sweep(holds []leaseHold, placed func(h *leaseHold, s, e int64)) []int {
+// sweep places tight holds, ordered by hi, each as early as it can be, and keeps where, if
+// it is told to. If one cannot be placed it gives the positions of operations that are in
+// its way, and its own.
+func (c *leaseCheck) sweep(holds []leaseHold, keep bool) []int {
+	if keep {
+		c.blocks = slices.Grow(c.blocks[:0], len(holds))
+	}
 	free, last, w := int64(math.MinInt64), int32(-1), 0
 	if len(holds) > 0 {
 		w = c.windowsAfter(holds[0].lo)
@@ -133,8 +136,8 @@ func (c *leaseCheck) sweep(holds []leaseHold, placed func(h *leaseHold, s, e int
 			return c.contradiction(h, from, last, by)
 		}
 		free, last = c.end(h, s), h.owner
-		if placed != nil {
-			placed(h, s, free)
+		if keep {
+			c.blocks = append(c.blocks, leaseBlock{s, free})
 		}
 	}
 	return nil
