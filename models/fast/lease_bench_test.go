@@ -16,10 +16,11 @@ import (
 // benchLease is a TTL of 50 ms with 2 ms of drift.
 var benchLease = spec.Lease{Min: int64(48 * time.Millisecond), Max: int64(52 * time.Millisecond)}
 
-// leaseHistory makes a legal history of about n operations, by call, in nanoseconds: all
+// leaseHistory makes a legal history of l, of about n operations, by call, in nanoseconds: all
 // clients wait for the lock nearly all of the time, hold it for about a millisecond, and of
-// the acquires and of the releases a part is unknown; half of those took effect.
-func leaseHistory(n, clients int, unknown float64, seed uint64) []spec.LockOp {
+// the acquires and of the releases a part is unknown; half of those took
+// effect; half of the clients of the other releases died before.
+func leaseHistory(l spec.Lease, n, clients int, unknown float64, seed uint64) []spec.LockOp {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	ops := make([]spec.LockOp, 0, n+8)
 	waits := make([]int64, clients) // since when each client has waited
@@ -41,17 +42,22 @@ func leaseHistory(n, clients int, unknown float64, seed uint64) []spec.LockOp {
 			}
 		}
 		ops = append(ops, acquire)
-		call := back + rng.Int64N(2e6)
-		done := call + rng.Int64N(50e3)
+		call := min(back+rng.Int64N(2e6), at+l.Min)
+		done := min(call+rng.Int64N(50e3), at+l.Max)
+		call = min(call, done)
 		release := spec.LockOp{Call: call, Return: done + rng.Int64N(50e3), Owner: owner, ID: owner, Step: spec.Release}
 		now = done
+		died := false
 		if rng.Float64() < unknown {
 			release.Step = spec.MayRelease
 			if rng.IntN(2) == 0 {
-				now = at + benchLease.Min + rng.Int64N(benchLease.Max-benchLease.Min)
+				now = at + l.Min + rng.Int64N(l.Max-l.Min)
+				died = rng.IntN(2) == 0
 			}
 		}
-		ops = append(ops, release)
+		if !died {
+			ops = append(ops, release)
+		}
 		waits[i] = release.Return + rng.Int64N(100e3)
 	}
 	slices.SortStableFunc(ops, func(a, b spec.LockOp) int { return cmp.Compare(a.Call, b.Call) })
@@ -62,7 +68,7 @@ func leaseHistory(n, clients int, unknown float64, seed uint64) []spec.LockOp {
 // one hold that is longer than it can be.
 func TestLeaseLong(t *testing.T) {
 	for seed := range uint64(40) {
-		ops := leaseHistory(120, 1+int(seed%30), float64(seed%5)/40, seed)
+		ops := leaseHistory(benchLease, 120, 1+int(seed%30), float64(seed%5)/40, seed)
 		for _, spoil := range []bool{false, true} {
 			if spoil {
 				spoilLease(ops, seed)
@@ -115,7 +121,7 @@ func BenchmarkLease(b *testing.B) {
 		for _, clients := range []int{5, 20, 500} {
 			for _, unknown := range []float64{0, 0.01, 0.2} {
 				b.Run(fmt.Sprintf("ops=%d/clients=%d/unknown=%g%%", n, clients, unknown*100), func(b *testing.B) {
-					ops := leaseHistory(n, clients, unknown, 1)
+					ops := leaseHistory(benchLease, n, clients, unknown, 1)
 					asked := 0
 					b.ReportAllocs()
 					for b.Loop() {

@@ -26,7 +26,8 @@ func (c *leaseCheck) clusters() Result {
 	decide := func(k *leaseCluster) bool {
 		if len(k.loose) > 0 {
 			slices.SortFunc(k.tight, byLastStart)
-			if !c.fitsBetween(k.tight, k.loose) && !c.fitsByDeadline(k.tight, k.loose) {
+			windows := c.windows[c.windowsAfter(k.from):c.windowsAfter(k.to)]
+			if !c.fitsLate(k.tight, k.loose, windows) && !c.fitsBetween(k.tight, k.loose) && !c.fitsByDeadline(k.tight, k.loose) {
 				c.ask(k, &out)
 			}
 		}
@@ -82,6 +83,21 @@ func inOrder(holds []leaseHold) []int32 {
 // leaseBlock is the time that a hold covers, once it is placed.
 type leaseBlock struct{ from, to int64 }
 
+// fitsLate tries to fit all holds if the loose ones start less than Min before their last
+// starts, as they do if locks answer soon. Then they are tight, or windows, and the sweep
+// tells for certain whether they fit so.
+func (c *leaseCheck) fitsLate(tight, loose []leaseHold, windows []leaseSpan) bool {
+	late := *c
+	late.holds, late.loose, late.blocks = slices.Clone(tight), nil, nil
+	late.windows = slices.Clone(windows)
+	for _, h := range loose {
+		h.lo = max(h.lo, h.hi-c.min+1)
+		late.placeOpen(h)
+	}
+	late.sort()
+	return late.sweep(late.holds, false) == nil
+}
+
 // fitsBetween tries to fit the loose holds, by lo, between the tight ones, by hi, each of
 // which starts as early as it can.
 func (c *leaseCheck) fitsBetween(tight, loose []leaseHold) bool {
@@ -125,7 +141,7 @@ func (c *leaseCheck) fits(blocks []leaseBlock, holds []leaseHold) bool {
 			return false
 		}
 		e := c.end(h, s)
-		if len(blocks) > 0 && (blocks[0].from < now || blocks[0].from < e) {
+		if len(blocks) > 0 && blocks[0].from < e {
 			now = blocks[0].to // it does not fit before the block
 			continue
 		}

@@ -26,16 +26,16 @@ func (c *leaseCheck) loosely() Result {
 		c.placeOpen(*h)
 	}
 	c.sort()
-	if bad := c.sweep(c.holds, len(c.loose) > 0); bad != nil {
+	if bad := c.sweep(c.holds, false); bad != nil {
 		return illegal(bad)
 	}
 	if len(c.loose) == 0 || planted&quirkLeaseLongLegal != 0 {
 		return Result{}
 	}
-	slices.SortFunc(c.loose, byStart)
-	if c.fits(c.blocks, c.loose) {
+	if c.fitsLate(c.holds, c.loose, c.windows) {
 		return Result{}
 	}
+	slices.SortFunc(c.loose, byStart)
 	return c.clusters()
 }
 
