@@ -20,8 +20,8 @@ func (c *leaseCheck) loosely() Result {
 	c.loose = nil
 	for i := range loose {
 		h := &loose[i]
-		if !c.heed(h) || !g.cut(h) {
-			return illegal(c.of(append(g.owners(h), h.owner)...))
+		if was := *h; !c.heed(h) || !g.cut(h) {
+			return illegal(c.of(append(g.owners(&was), h.owner)...))
 		}
 		c.placeOpen(*h)
 	}

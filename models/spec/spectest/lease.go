@@ -116,17 +116,13 @@ func RandomLease(rng *rand.Rand) History {
 	if rng.IntN(16) == 0 {
 		l.Max = spec.Never
 	}
-	switch rng.IntN(4) {
-	case 0:
-		return History{l, randomSteps(rng)}
-	case 1:
-		l.Min, l.Max = 1+rng.Int64N(4), 6
-		return History{l, crowd(rng, l)}
-	}
-	ops := simulate(rng, l)
-	if rng.IntN(5) > 0 {
-		for range 1 + rng.IntN(4) {
-			ops = change(rng, ops)
+	ops := randomPart(rng, &l)
+	if rng.IntN(8) == 0 { // and another part, with other owners, perhaps before the first is over
+		later := 3 + rng.Int64N(20)
+		other := l
+		for _, o := range randomPart(rng, &other) {
+			o.Call, o.Return, o.Owner = o.Call+later, o.Return+later, o.Owner+1000
+			ops = append(ops, o)
 		}
 	}
 	rng.Shuffle(len(ops), func(i, j int) { ops[i], ops[j] = ops[j], ops[i] })
@@ -134,6 +130,24 @@ func RandomLease(rng *rand.Rand) History {
 		ops[i].ID = int64(i)
 	}
 	return History{l, ops}
+}
+
+// randomPart may change l, to one for which it is not all too clear what is legal.
+func randomPart(rng *rand.Rand, l *spec.Lease) []spec.LockOp {
+	switch rng.IntN(4) {
+	case 0:
+		return randomSteps(rng)
+	case 1:
+		l.Min, l.Max = 1+rng.Int64N(4), 6
+		return crowd(rng, *l)
+	}
+	ops := simulate(rng, *l)
+	if rng.IntN(5) > 0 {
+		for range 1 + rng.IntN(4) {
+			ops = change(rng, ops)
+		}
+	}
+	return ops
 }
 
 // randomSteps are two to seven steps without a plan.
