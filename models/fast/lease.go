@@ -8,12 +8,9 @@ import (
 	"picklock/models/spec"
 )
 
-// Lease decides whether ops is a history of l. What is not so many words in the proof is
-// in the comments of the files lease_*.go.
-//
-// It takes for granted that no operation returns before its call. Owners acquire at most
-// once: a history in which one does it again, or an l that is not 0 <= Min <= Max, is left
-// to porcupine as a whole.
+// Lease decides whether ops is a history of l. It takes for granted that no operation
+// returns before its call. Owners acquire at most once: a history in which one does it
+// again, or an l that is not 0 <= Min <= Max, is left to porcupine as a whole.
 //
 // # Proof
 //
@@ -65,9 +62,9 @@ import (
 //
 // A hold that is not tight is loose: its acquire took Min or more. Its starts are first cut
 // to those that leave all tight holds the moments that these cover wherever they start,
-// which makes most of them tight, see lease_loose.go. For the others, two schedules are
-// tried: if one places all holds, it is legal. If none does, porcupine decides, window by
-// window.
+// which makes most of them tight, see lease_loose.go. For the others, some schedules are
+// tried: if one places all holds, it is legal. If none does, porcupine decides, cluster by
+// cluster of the holds that can meet, see lease_clusters.go.
 //
 // # Time and memory
 //

@@ -26,8 +26,7 @@ func (c *leaseCheck) clusters() Result {
 	decide := func(k *leaseCluster) bool {
 		if len(k.loose) > 0 {
 			slices.SortFunc(k.tight, byLastStart)
-			windows := c.windows[c.windowsAfter(k.from):c.windowsAfter(k.to)]
-			if !c.fitsLate(k.tight, k.loose, windows) && !c.fitsBetween(k.tight, k.loose) && !c.fitsByDeadline(k.tight, k.loose) {
+			if !c.fitsSomehow(k) {
 				c.ask(k, &out)
 			}
 		}
@@ -83,19 +82,68 @@ func inOrder(holds []leaseHold) []int32 {
 // leaseBlock is the time that a hold covers, once it is placed.
 type leaseBlock struct{ from, to int64 }
 
-// fitsLate tries to fit all holds if the loose ones start less than Min before their last
-// starts, as they do if locks answer soon. Then they are tight, or windows, and the sweep
-// tells for certain whether they fit so.
-func (c *leaseCheck) fitsLate(tight, loose []leaseHold, windows []leaseSpan) bool {
+// fitsSomehow tries some schedules.
+func (c *leaseCheck) fitsSomehow(k *leaseCluster) bool {
+	windows := c.windows[c.windowsAfter(k.from):c.windowsAfter(k.to)]
+	return c.fitsLate(k.tight, k.loose, windows) || c.fitsMoved(k.tight, k.loose, windows) ||
+		c.fitsBetween(k.tight, k.loose) || c.fitsByDeadline(k.tight, k.loose)
+}
+
+// late is the check of the same holds, but the loose ones start less than Min before their
+// last starts, as they do if locks answer soon. So they are tight, or windows.
+func (c *leaseCheck) late(tight, loose []leaseHold, windows []leaseSpan) *leaseCheck {
 	late := *c
 	late.holds, late.loose, late.blocks = slices.Clone(tight), nil, nil
 	late.windows = slices.Clone(windows)
 	for _, h := range loose {
-		h.lo = max(h.lo, h.hi-c.min+1)
+		h.lo = h.hi - c.min + 1
 		late.placeOpen(h)
 	}
 	late.sort()
+	return &late
+}
+
+// fitsLate tries to fit all holds if the loose ones start late: the sweep tells for certain
+// whether they fit so.
+func (c *leaseCheck) fitsLate(tight, loose []leaseHold, windows []leaseSpan) bool {
+	late := c.late(tight, loose, windows)
 	return late.sweep(late.holds, false) == nil
+}
+
+// fitsMoved tries to let loose holds start late, but to move those that then are in the way
+// to where there is room.
+func (c *leaseCheck) fitsMoved(tight, loose []leaseHold, windows []leaseSpan) bool {
+	late := c.late(tight, loose, windows)
+	movable := make(map[int32]*leaseHold, len(loose))
+	for i := range loose {
+		movable[loose[i].owner] = &loose[i]
+	}
+	var moved []leaseHold
+	var blocks []leaseBlock
+	var owners []int32
+	for i := 0; i < len(late.holds); {
+		h := &late.holds[i]
+		from, last := h.lo, int32(-1)
+		if n := len(blocks); n > 0 {
+			from, last = max(from, blocks[n-1].to), owners[n-1]
+		}
+		s, _ := late.start(h, from, late.windowsAfter(from))
+		switch {
+		case s <= h.hi:
+			blocks, owners = append(blocks, leaseBlock{s, late.end(h, s)}), append(owners, h.owner)
+			i++
+		case movable[h.owner] != nil:
+			moved = append(moved, *movable[h.owner])
+			i++
+		case from > h.lo && movable[last] != nil:
+			moved = append(moved, *movable[last])
+			blocks, owners = blocks[:len(blocks)-1], owners[:len(owners)-1]
+		default:
+			return false
+		}
+	}
+	slices.SortFunc(moved, byStart)
+	return late.fits(blocks, moved)
 }
 
 // fitsBetween tries to fit the loose holds, by lo, between the tight ones, by hi, each of

@@ -189,7 +189,7 @@ func crowd(rng *rand.Rand, l spec.Lease) []spec.LockOp {
 			if o.Return < a.Call {
 				continue
 			}
-		case 1:
+		case 1, 3:
 			o.Step = spec.MayFree
 		case 2:
 			o.Step = spec.NotHeld
