@@ -85,6 +85,9 @@ func Lease(l spec.Lease, ops []spec.LockOp, lim Limits) Result {
 		return illegal(bad)
 	}
 	c.sort()
+	if len(c.loose) > 0 && c.fitsLate(c.holds, c.loose, c.windows) {
+		return Result{}
+	}
 	if bad := c.sweep(c.holds, false); bad != nil {
 		return illegal(bad)
 	}

@@ -93,7 +93,8 @@ func (c *leaseCheck) fitsSomehow(k *leaseCluster) bool {
 // last starts, as they do if locks answer soon. So they are tight, or windows.
 func (c *leaseCheck) late(tight, loose []leaseHold, windows []leaseSpan) *leaseCheck {
 	late := *c
-	late.holds, late.loose, late.blocks = slices.Clone(tight), nil, nil
+	late.holds = append(make([]leaseHold, 0, len(tight)+len(loose)), tight...)
+	late.loose, late.blocks = nil, nil
 	late.windows = slices.Clone(windows)
 	for _, h := range loose {
 		h.lo = h.hi - c.min + 1

@@ -32,9 +32,6 @@ func (c *leaseCheck) loosely() Result {
 	if len(c.loose) == 0 || planted&quirkLeaseLongLegal != 0 {
 		return Result{}
 	}
-	if c.fitsLate(c.holds, c.loose, c.windows) {
-		return Result{}
-	}
 	slices.SortFunc(c.loose, byStart)
 	return c.clusters()
 }
