@@ -140,16 +140,6 @@ func (p *piece) shortest(check func(int64) porcupine.CheckResult, legal, illegal
 	return p.returns[illegal]
 }
 
-// picture draws the operations of an illegal prefix. It checks them anew, since porcupine
-// never stops early when it draws, and draws nothing if that takes too long.
-func (p *piece) picture(object string, t int64, timeout time.Duration) []Picture {
-	res, info := porcupine.CheckOperationsVerbose(p.model, p.known(t), timeout)
-	if res != porcupine.Illegal {
-		return nil
-	}
-	return []Picture{{Object: object, Model: p.model, Info: info}}
-}
-
 // lanes gives porcupine's pictures a line for each worker. What returns at the far end
 // of the axis has a line of its own, since its worker went on meanwhile.
 type lanes struct {
