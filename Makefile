@@ -4,7 +4,7 @@
 GO      ?= go
 BIN     := bin/picklock
 
-.PHONY: run test check build deps soak soak-faults soak-topology scenarios browser bench fuzz clean
+.PHONY: run test check build deps soak soak-faults soak-topology scenarios browser bench bench-check agree fuzz clean
 
 build:
 	$(GO) build -o $(BIN) ./cmd/picklock
@@ -64,6 +64,19 @@ bench: deps
 	$(GO) test -run '^$$' -bench Record -benchtime 2s ./harness/history
 	$(GO) test -run '^$$' -bench Recording -benchtime 1x ./harness/client
 	$(GO) test -run TestCost -bench Wire -benchtime 1x -v ./nemesis/wire
+
+# What a verdict costs: a million operations from the file to the report, and the fast
+# checkers beside porcupine. Some ten minutes.
+bench-check:
+	$(GO) test -run '^$$' -bench BenchmarkCheck -benchtime 3x ./cmd/picklock
+	$(GO) test -run '^$$' -bench BenchmarkDecide -benchtime 3x ./models
+	$(GO) test -run '^$$' -bench . -benchtime 3x -timeout 30m ./models/fast
+
+# Each fast checker against porcupine, on a million random histories for each model. Some
+# hours; N=100000 is a tenth of that.
+N ?= 1000000
+agree:
+	$(GO) test -run 'Agree|Against' -timeout 24h -v ./models/fast -histories $(N)
 
 # Every parser against a fuzzer, a minute each.
 fuzz:

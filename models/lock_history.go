@@ -39,8 +39,9 @@ func (o *lockOp) optional() bool { return o.step >= mayAcquire }
 //
 // They come grant by grant, in the order of their invocations.
 func (r *record) lockOps(name string) []lockOp {
-	var all []lockOp
-	for _, g := range r.byLock[name] {
+	groups := r.byLock[name]
+	all := make([]lockOp, 0, 2*len(groups)+len(groups)/8)
+	for _, g := range groups {
 		all = r.grantOps(all, g)
 	}
 	return all
@@ -120,7 +121,7 @@ func (r *record) grantOps(all []lockOp, g *group) []lockOp {
 			add(mayReleaseFull, g.outer, t, history.Never, "may be rid of the lock")
 		}
 	}
-	slices.SortStableFunc(all[first:], func(a, b lockOp) int { return cmp.Compare(a.from, b.from) })
+	sortBy(all[first:], func(o *lockOp) int64 { return o.from })
 	return all
 }
 
