@@ -27,7 +27,6 @@ type record struct {
 	operations slab[*history.Operation]
 	holds      slab[hold]
 	stretches  slab[span]
-	spans      []span // what leases gave last
 
 	sizes sizes
 }
@@ -41,7 +40,13 @@ type group struct {
 	acquires []*history.Operation
 	extends  []*history.Operation
 	releases []*history.Operation
-	hold     *hold // nil: the client never believed to hold the lock
+	hold     *hold  // nil: the client never believed to hold the lock
+	leases   []span // for which the lock vouched: see record.leases
+
+	// Of outer, so that sweeps over all grants need not look there.
+	ok       bool  // it was acknowledged
+	asked    int64 // start of its deciding attempt
+	returned int64
 }
 
 func newRecord(h *history.History, p Params) *record {
@@ -69,6 +74,7 @@ func newRecord(h *history.History, p Params) *record {
 		r.names = append(r.names, name)
 		holds := make([]*hold, 0, len(groups))
 		for _, g := range groups {
+			g.leases = r.leases(g)
 			if g.hold = r.believed(g); g.hold != nil {
 				holds = append(holds, g.hold)
 			}
@@ -124,7 +130,7 @@ func (r *record) readOperations() {
 		case history.Acquire:
 			g.acquires = r.operations.add(g.acquires, o)
 			if o.ID == g.grant {
-				g.outer = o
+				g.outer, g.ok, g.asked, g.returned = o, o.Outcome == history.OutcomeOK, from(o), o.Return
 			}
 			if r.loadEnd = max(r.loadEnd, o.Invoke); o.Return != history.Never {
 				r.loadEnd = max(r.loadEnd, o.Return)
@@ -172,7 +178,7 @@ func (r *record) soldUnder(grant int64) []*history.Operation {
 
 // granted says whether the lock acknowledged the grant.
 func (g *group) granted() bool {
-	return g.outer != nil && g.outer.Outcome == history.OutcomeOK
+	return g.ok
 }
 
 // died is the first proven death of the client at or after t; Never: none.
