@@ -88,6 +88,12 @@ func (r *record) believed(g *group) *hold {
 // brings acquires (those that count) minus releases to none, or the return of an earlier
 // release that said that nothing was held any more.
 func (g *group) released(counts func(*history.Operation) bool) (int64, ending) {
+	if len(g.acquires) == 1 && g.gave >= g.returned { // what follows would come to the same
+		if g.gave == history.Never {
+			return history.Never, endsOpen
+		}
+		return g.gave, endsRelease
+	}
 	depth, next := 0, 0
 	for _, x := range g.releases {
 		for next < len(g.acquires) && g.acquires[next].Return <= x.Invoke {
@@ -173,13 +179,7 @@ func (r *record) guaranteed(g *group, kept []span) []span {
 		return kept
 	}
 	end, _ := g.released(func(o *history.Operation) bool { return o.Outcome == history.OutcomeOK })
-	for _, x := range g.releases {
-		if x.Outcome != history.OutcomeOK {
-			end = min(end, x.Invoke)
-			break
-		}
-	}
-	end = min(end, r.lost(g.grant))
+	end = min(end, g.unsure, r.lost(g.grant))
 	for _, l := range g.leases {
 		if l = l.overlap(span{g.returned, end}); !l.empty() {
 			kept = append(kept, l)

@@ -35,7 +35,7 @@ func (r *record) measureReleases(m *Measures) {
 // salesUnder counts the sales that were reported under a grant.
 func (r *record) salesUnder(grant int64) int {
 	n := 0
-	for _, d := range r.soldUnder(grant) {
+	for _, d := range r.sold()[grant] {
 		if d.Outcome == history.OutcomeOK && d.Sold {
 			n++
 		}
