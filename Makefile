@@ -83,7 +83,7 @@ fuzz:
 	$(GO) test -run '^$$' -fuzz FuzzParseEvent -fuzztime 1m ./harness/history
 	$(GO) test -run '^$$' -fuzz FuzzReadEvents -fuzztime 1m ./harness/history
 	$(GO) test -run '^$$' -fuzz FuzzScan -fuzztime 1m ./harness/history
-	$(GO) test -run '^$$' -fuzz FuzzLoad -fuzztime 1m ./harness/history
+	$(GO) test -run '^$$' -fuzz FuzzLoad -fuzztime 1m -fuzzminimizetime 10x ./harness/history
 	$(GO) test -run '^$$' -fuzz FuzzParseEntry -fuzztime 1m ./locks/deduct
 	$(GO) test -run '^$$' -fuzz FuzzReader -fuzztime 1m -fuzzminimizetime 10x ./nemesis/wire
 	$(GO) test -run '^$$' -fuzz FuzzCarry -fuzztime 1m -fuzzminimizetime 10x ./nemesis/wire

@@ -2,6 +2,7 @@ package models
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 
 	"picklock/harness/history"
@@ -10,10 +11,11 @@ import (
 // measureHandovers times how a lock goes from one owner to the next: what a release that
 // was lost, an orphan, a split vote or a sleeping waiter costs.
 func (r *record) measureHandovers(m *Measures) {
-	var released, regranted, next []int64
+	n := len(r.groups)
+	released, regranted, next := make([]int64, 0, n), make([]int64, 0, n), make([]int64, 0, n)
 	longest, total := int64(0), int64(0)
 	for _, name := range r.names {
-		for _, x := range r.handovers(name) {
+		for x := range r.handovers(name) {
 			longest = max(longest, x.idle)
 			total += x.idle
 			if x.release == nil {
@@ -51,7 +53,11 @@ type handover struct {
 }
 
 // handovers gives all of them for one lock, in order.
-func (r *record) handovers(name string) []handover {
+func (r *record) handovers(name string) iter.Seq[handover] {
+	return func(yield func(handover) bool) { r.eachHandover(name, yield) }
+}
+
+func (r *record) eachHandover(name string, yield func(handover) bool) {
 	type taken struct {
 		span
 		grant   *history.Operation // that the lock acknowledged; nil: it is only believed
@@ -78,27 +84,27 @@ func (r *record) handovers(name string) []handover {
 	// the gap before them ended.
 	sortBy(all, func(t *taken) int64 { return t.from })
 	waits := r.waits(name)
-	var out []handover
-	gap := func(s span, back, grant *history.Operation) {
+	gap := func(s span, back, grant *history.Operation) (more bool) {
 		if s.empty() {
-			return
+			return true
 		}
 		x := handover{idle: waits.within(s)}
 		if back != nil && grant != nil {
 			x.release, x.grant = back, grant
 			x.waited = waits.within(span{back.Return, s.to})
 		}
-		out = append(out, x)
+		return yield(x)
 	}
 	free, back := r.Start, (*history.Operation)(nil) // since when nobody has it, and what freed it
 	for _, t := range all {
-		gap(span{free, t.from}, back, t.grant)
+		if !gap(span{free, t.from}, back, t.grant) {
+			return
+		}
 		if t.to > free || t.to == free && t.release != nil {
 			free, back = t.to, t.release
 		}
 	}
 	gap(span{free, r.End}, back, nil)
-	return out
 }
 
 // waiting is when somebody waited for a lock: spans that do not touch, in order, and the

@@ -76,7 +76,7 @@ func (r *record) believed(g *group) *hold {
 		h.to = max(r.End, h.from)
 	}
 	h.expired = r.expired(g)
-	for _, l := range r.leases(g) {
+	for _, l := range g.leases {
 		if l = l.overlap(h.span); !l.empty() {
 			h.leases = r.stretches.add(h.leases, l)
 		}
@@ -88,6 +88,12 @@ func (r *record) believed(g *group) *hold {
 // brings acquires (those that count) minus releases to none, or the return of an earlier
 // release that said that nothing was held any more.
 func (g *group) released(counts func(*history.Operation) bool) (int64, ending) {
+	if len(g.acquires) == 1 && g.gave >= g.returned { // what follows would come to the same
+		if g.gave == history.Never {
+			return history.Never, endsOpen
+		}
+		return g.gave, endsRelease
+	}
 	depth, next := 0, 0
 	for _, x := range g.releases {
 		for next < len(g.acquires) && g.acquires[next].Return <= x.Invoke {
@@ -112,13 +118,12 @@ func (g *group) released(counts func(*history.Operation) bool) (int64, ending) {
 // leases gives the stretches for which the lock certainly vouched for a grant, were it
 // not released: from the return of each acquire and extend that succeeded to its attempt
 // plus the validity, less the drift. They are joined where they touch; a renewal that
-// came after the end of the lease starts a stretch of its own. The result is valid until
-// the next call.
+// came after the end of the lease starts a stretch of its own.
 func (r *record) leases(g *group) []span {
 	if !g.granted() {
 		return nil
 	}
-	all := r.spans[:0]
+	var all []span
 	for _, ops := range [...][]*history.Operation{g.acquires, g.extends} {
 		for _, o := range ops {
 			if o.Outcome != history.OutcomeOK {
@@ -129,11 +134,10 @@ func (r *record) leases(g *group) []span {
 				s.to = from(o) + v - int64(r.p.Drift)
 			}
 			if !s.empty() {
-				all = append(all, s)
+				all = r.stretches.add(all, s)
 			}
 		}
 	}
-	r.spans = all
 	return merge(all)
 }
 
@@ -169,23 +173,15 @@ func (r *record) expired(g *group) int64 {
 // guaranteed gives the stretches in which the lock certainly owes the grant to its owner.
 // It differs from the leases of a hold in that the owner's death does not end it: the
 // lock still promises what it promised. It ends with the first release that may have
-// worked. The result is valid until the next call of it or of leases.
-func (r *record) guaranteed(g *group) []span {
+// worked. They are appended to kept.
+func (r *record) guaranteed(g *group, kept []span) []span {
 	if !g.granted() {
-		return nil
+		return kept
 	}
 	end, _ := g.released(func(o *history.Operation) bool { return o.Outcome == history.OutcomeOK })
-	for _, x := range g.releases {
-		if x.Outcome != history.OutcomeOK {
-			end = min(end, x.Invoke)
-			break
-		}
-	}
-	end = min(end, r.lost(g.grant))
-	all := r.leases(g)
-	kept := all[:0]
-	for _, l := range all {
-		if l = l.overlap(span{g.outer.Return, end}); !l.empty() {
+	end = min(end, g.unsure, r.lost(g.grant))
+	for _, l := range g.leases {
+		if l = l.overlap(span{g.returned, end}); !l.empty() {
 			kept = append(kept, l)
 		}
 	}

@@ -3,6 +3,7 @@ package models
 import (
 	"math"
 	"slices"
+	"sync"
 
 	"picklock/harness/history"
 )
@@ -60,7 +61,13 @@ type Measures struct {
 
 // measure counts and times what is plotted but not judged.
 func measure(r *record) Measures {
-	m := Measures{Operations: len(r.Operations), Contended: contended(r)}
+	m := Measures{Operations: len(r.Operations)}
+	// Each of these sets fields of its own.
+	var others sync.WaitGroup
+	others.Go(func() { m.Contended = contended(r) })
+	others.Go(func() { r.measureHandovers(&m) })
+	others.Go(func() { r.measureRecovery(&m) })
+	others.Go(func() { m.OverlapSpanS = float64(r.overlapSpan()) / 1e9 })
 	var waited []int64
 	attempts := int64(0)
 	for i := range r.Operations {
@@ -95,9 +102,6 @@ func measure(r *record) Measures {
 	}
 	m.Jain, m.StarvedS = fairness(r)
 	r.measureReleases(&m)
-	r.measureHandovers(&m)
-	r.measureRecovery(&m)
-	m.OverlapSpanS = float64(r.overlapSpan()) / 1e9
 	for _, holds := range r.locks {
 		for _, h := range holds {
 			if overstayed(h) {
@@ -105,6 +109,7 @@ func measure(r *record) Measures {
 			}
 		}
 	}
+	others.Wait()
 	return m
 }
 

@@ -54,6 +54,7 @@ type owned struct {
 type ownedBy struct {
 	all     []owned
 	longest []int
+	near    int // where robbed looked last
 }
 
 func (r *record) owners(name string) ownedBy {
@@ -63,19 +64,21 @@ func (r *record) owners(name string) ownedBy {
 			grants = append(grants, g)
 		}
 	}
-	sortBy(grants, func(g **group) int64 { return from((*g).outer) })
+	sortBy(grants, func(g **group) int64 { return (*g).asked })
 	// next[i] is the earliest return of a grant that was asked for no earlier than i.
 	next := make([]int64, len(grants)+1)
 	next[len(grants)] = history.Never
 	for i := len(grants) - 1; i >= 0; i-- {
-		next[i] = min(next[i+1], grants[i].outer.Return)
+		next[i] = min(next[i+1], grants[i].returned)
 	}
 	by := ownedBy{all: make([]owned, 0, len(grants)), longest: make([]int, 0, len(grants))}
+	var sure []span
 	for _, g := range grants {
-		for _, s := range r.guaranteed(g) {
+		sure = r.guaranteed(g, sure[:0])
+		for _, s := range sure {
 			if s.to == history.Never {
-				i, _ := slices.BinarySearchFunc(grants, g.outer.Return+1, func(x *group, t int64) int {
-					return cmp.Compare(from(x.outer), t)
+				i, _ := slices.BinarySearchFunc(grants, g.returned+1, func(x *group, t int64) int {
+					return cmp.Compare(x.asked, t)
 				})
 				s.to = next[i]
 			}
@@ -95,9 +98,9 @@ func (r *record) owners(name string) ownedBy {
 
 // robbed finds the owner whose lock o changed on behalf of g, who was not the owner; nil:
 // there is none for certain.
-func (by ownedBy) robbed(g *group, o *history.Operation) *owned {
+func (by *ownedBy) robbed(g *group, o *history.Operation) *owned {
 	// The first n began before o can have taken effect.
-	n, _ := slices.BinarySearchFunc(by.all, from(o), func(x owned, t int64) int { return cmp.Compare(x.from, t) })
+	n := by.before(from(o))
 	covers := func(x *owned) bool { return o.Return < x.to && x.group != g }
 	if g.outer == nil || g.outer.Outcome == history.OutcomeFail {
 		// Never the owner: any owner will do.
@@ -115,12 +118,30 @@ func (by ownedBy) robbed(g *group, o *history.Operation) *owned {
 	// Owners that were asked for after g had returned began after it: no need to look
 	// further back. An extend or a nested acquire may have begun a stretch of its own, so
 	// each is looked at by its own grant.
-	for i := n - 1; i >= 0 && by.all[i].from > g.outer.Return; i-- {
-		if x := &by.all[i]; covers(x) && from(x.outer) > g.lastAsked() {
+	for i := n - 1; i >= 0 && by.all[i].from > g.returned; i-- {
+		if x := &by.all[i]; covers(x) && x.asked > g.lastAsked() {
 			return x
 		}
 	}
 	return nil
+}
+
+// before tells how many began before t. Operations come nearly in order, so the place is
+// near the last one.
+func (by *ownedBy) before(t int64) int {
+	step := 1
+	low, high := by.near, by.near // all up to low began before t, all from high on did not
+	for low > 0 && by.all[low-1].from >= t {
+		high = low
+		low, step = max(0, low-step), 2*step
+	}
+	for high < len(by.all) && by.all[high].from < t {
+		low = high + 1
+		high, step = min(len(by.all), high+step), 2*step
+	}
+	n, _ := slices.BinarySearchFunc(by.all[low:high], t, func(x owned, t int64) int { return cmp.Compare(x.from, t) })
+	by.near = low + n
+	return by.near
 }
 
 // lastAsked is the latest return of an acquire of the group: up to there the owner may

@@ -2,11 +2,13 @@ package models
 
 import (
 	"slices"
+	"sync"
 
 	"picklock/harness/history"
 )
 
-// record is a history with the cross references that the checkers share.
+// record is a history with the cross references that the checkers share. Once made it is
+// only read, so several may use it at once.
 type record struct {
 	*history.History
 	p Params
@@ -17,17 +19,16 @@ type record struct {
 	names    []string           // all locks, sorted
 	byLock   map[string][]*group
 	deducts  []*history.Operation
-	sold     map[int64][]*history.Operation // deductions by grant; nil until soldUnder wants them
-	ledgerOf map[int64][]int                // positions in Ledger by operation
-	repeated bool                           // some operation has two entries in the ledger
-	deaths   map[int][]int64                // by client, ascending
-	losses   map[int64]int64                // by grant: the first
-	loadEnd  int64                          // the last moment at which an acquire is known to have been under way
+	sold     func() map[int64][]*history.Operation // deductions by grant
+	ledgerOf map[int64][]int                       // positions in Ledger by operation
+	repeated bool                                  // some operation has two entries in the ledger
+	deaths   map[int][]int64                       // by client, ascending
+	losses   map[int64]int64                       // by grant: the first
+	loadEnd  int64                                 // the last moment at which an acquire is known to have been under way
 
 	operations slab[*history.Operation]
 	holds      slab[hold]
 	stretches  slab[span]
-	spans      []span // what leases gave last
 
 	sizes         sizes
 	disagreements []string // of checkers
@@ -42,7 +43,16 @@ type group struct {
 	acquires []*history.Operation
 	extends  []*history.Operation
 	releases []*history.Operation
-	hold     *hold // nil: the client never believed to hold the lock
+	hold     *hold  // nil: the client never believed to hold the lock
+	leases   []span // for which the lock vouched: see record.leases
+
+	// Of outer, so that sweeps over all grants need not look there.
+	ok       bool  // it was acknowledged
+	asked    int64 // start of its deciding attempt
+	returned int64
+
+	gave   int64 // invocation of the first release; Never: there is none
+	unsure int64 // invocation of the first release that is not known to have worked; Never: there is none
 }
 
 func newRecord(h *history.History, p Params) *record {
@@ -56,7 +66,10 @@ func newRecord(h *history.History, p Params) *record {
 		loadEnd: h.Start,
 		sizes:   defaultSizes(),
 	}
-	r.readLedger()
+	r.sold = sync.OnceValue(r.readSold)
+	var ledger sync.WaitGroup
+	ledger.Go(r.readLedger)
+	defer ledger.Wait()
 	for _, d := range h.Deaths {
 		r.deaths[d.Client] = append(r.deaths[d.Client], d.Time)
 	}
@@ -70,6 +83,7 @@ func newRecord(h *history.History, p Params) *record {
 		r.names = append(r.names, name)
 		holds := make([]*hold, 0, len(groups))
 		for _, g := range groups {
+			g.leases = r.leases(g)
 			if g.hold = r.believed(g); g.hold != nil {
 				holds = append(holds, g.hold)
 			}
@@ -117,7 +131,7 @@ func (r *record) readOperations() {
 		key := keyOf(o)
 		g := r.groups[key]
 		if g == nil {
-			g = &groups.one(group{grant: key, object: o.Object})[0]
+			g = &groups.one(group{grant: key, object: o.Object, gave: history.Never, unsure: history.Never})[0]
 			r.groups[key] = g
 			r.byLock[o.Object] = append(r.byLock[o.Object], g)
 		}
@@ -125,7 +139,7 @@ func (r *record) readOperations() {
 		case history.Acquire:
 			g.acquires = r.operations.add(g.acquires, o)
 			if o.ID == g.grant {
-				g.outer = o
+				g.outer, g.ok, g.asked, g.returned = o, o.Outcome == history.OutcomeOK, from(o), o.Return
 			}
 			if r.loadEnd = max(r.loadEnd, o.Invoke); o.Return != history.Never {
 				r.loadEnd = max(r.loadEnd, o.Return)
@@ -134,6 +148,10 @@ func (r *record) readOperations() {
 			g.extends = r.operations.add(g.extends, o)
 		case history.Release:
 			g.releases = r.operations.add(g.releases, o)
+			g.gave = min(g.gave, o.Invoke)
+			if o.Outcome != history.OutcomeOK {
+				g.unsure = min(g.unsure, o.Invoke)
+			}
 		}
 	}
 }
@@ -158,22 +176,21 @@ func (r *record) op(id int64) *history.Operation {
 	return nil
 }
 
-// soldUnder gives the deductions under a grant.
-func (r *record) soldUnder(grant int64) []*history.Operation {
-	if r.sold == nil {
-		r.sold = make(map[int64][]*history.Operation, len(r.deducts))
-		for _, o := range r.deducts {
-			if o.Grant != 0 {
-				r.sold[o.Grant] = r.operations.add(r.sold[o.Grant], o)
-			}
+// readSold sorts the deductions by their grants. Few histories need it.
+func (r *record) readSold() map[int64][]*history.Operation {
+	sold := make(map[int64][]*history.Operation, len(r.deducts))
+	var operations slab[*history.Operation]
+	for _, o := range r.deducts {
+		if o.Grant != 0 {
+			sold[o.Grant] = operations.add(sold[o.Grant], o)
 		}
 	}
-	return r.sold[grant]
+	return sold
 }
 
 // granted says whether the lock acknowledged the grant.
 func (g *group) granted() bool {
-	return g.outer != nil && g.outer.Outcome == history.OutcomeOK
+	return g.ok
 }
 
 // died is the first proven death of the client at or after t; Never: none.

@@ -29,17 +29,22 @@ const window = 100_000_000
 // measureRecovery tells how much of the time the locks were to be had, and how long it took
 // after each fault.
 func (r *record) measureRecovery(m *Measures) {
-	var grants []*history.Operation // by the start of the deciding attempt
-	var busy []span
+	grants := make([]*history.Operation, 0, len(r.groups)) // by the start of the deciding attempt
+	busy := make([]span, 0, len(r.groups))
 	for _, name := range r.names {
 		for _, g := range r.byLock[name] {
 			if g.granted() {
 				grants = append(grants, g.outer)
-				busy = append(busy, span{g.outer.Return, g.outer.Return + 1})
+				busy = append(busy, span{g.returned, g.returned + 1})
 			}
-		}
-		for _, h := range r.locks[name] {
-			busy = append(busy, h.span)
+			if g.hold == nil || g.hold.empty() {
+				continue
+			}
+			if g.granted() { // the hold begins with the grant, and so is all of it
+				busy[len(busy)-1] = g.hold.span
+			} else {
+				busy = append(busy, g.hold.span)
+			}
 		}
 	}
 	busy = merge(busy)

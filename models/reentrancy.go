@@ -33,7 +33,7 @@ func (f *findings) reentered(g *group) {
 	var ops []*history.Operation
 	ops = append(append(ops, g.acquires...), g.releases...)
 	slices.SortStableFunc(ops, func(a, b *history.Operation) int { return cmp.Compare(a.Invoke, b.Invoke) })
-	leases, lost := r.leases(g), r.lost(g.grant)
+	leases, lost := g.leases, r.lost(g.grant)
 	var low, high int64 // what the owner may hold
 	for _, o := range ops {
 		if o.Op == history.Acquire {

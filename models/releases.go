@@ -18,7 +18,7 @@ func (r *record) measureReleases(m *Measures) {
 				if o.Belief == history.ThrowsToCaller {
 					m.SoldButFailed += r.salesUnder(o.Grant)
 				}
-				if o.Outcome == history.OutcomeOK || !r.leased(g, o) {
+				if o.Outcome == history.OutcomeOK || !leased(g, o) {
 					continue
 				}
 				switch {
@@ -35,7 +35,7 @@ func (r *record) measureReleases(m *Measures) {
 // salesUnder counts the sales that were reported under a grant.
 func (r *record) salesUnder(grant int64) int {
 	n := 0
-	for _, d := range r.soldUnder(grant) {
+	for _, d := range r.sold()[grant] {
 		if d.Outcome == history.OutcomeOK && d.Sold {
 			n++
 		}
@@ -44,8 +44,8 @@ func (r *record) salesUnder(grant int64) int {
 }
 
 // leased says whether the lease of a grant certainly ran throughout an operation.
-func (r *record) leased(g *group, o *history.Operation) bool {
-	return slices.ContainsFunc(r.leases(g), func(l span) bool { return l.from <= o.Invoke && o.Return < l.to })
+func leased(g *group, o *history.Operation) bool {
+	return slices.ContainsFunc(g.leases, func(l span) bool { return l.from <= o.Invoke && o.Return < l.to })
 }
 
 // freedByItself says whether an own try may have freed the lock before a release was told
@@ -65,17 +65,17 @@ type grantList struct {
 }
 
 func (r *record) grantsOf(name string) grantList {
-	var l grantList
+	l := grantList{grants: make([]*group, 0, len(r.byLock[name]))}
 	for _, g := range r.byLock[name] {
 		if g.granted() {
 			l.grants = append(l.grants, g)
 		}
 	}
-	sortBy(l.grants, func(g **group) int64 { return (*g).outer.Return })
+	sortBy(l.grants, func(g **group) int64 { return (*g).returned })
 	l.earliest = make([]int64, len(l.grants))
 	next := history.Never
 	for i := len(l.grants) - 1; i >= 0; i-- {
-		next = min(next, from(l.grants[i].outer))
+		next = min(next, l.grants[i].asked)
 		l.earliest[i] = next
 	}
 	return l
@@ -83,9 +83,9 @@ func (r *record) grantsOf(name string) grantList {
 
 // other says whether another grant than g can have been made at a moment of s.
 func (l grantList) other(g *group, s span) bool {
-	i, _ := slices.BinarySearchFunc(l.grants, s.from, func(x *group, t int64) int { return cmp.Compare(x.outer.Return, t) })
+	i, _ := slices.BinarySearchFunc(l.grants, s.from, func(x *group, t int64) int { return cmp.Compare(x.returned, t) })
 	for ; i < len(l.grants) && l.earliest[i] <= s.to; i++ {
-		if x := l.grants[i]; x != g && from(x.outer) <= s.to {
+		if x := l.grants[i]; x != g && x.asked <= s.to {
 			return true
 		}
 	}

@@ -181,18 +181,18 @@ func (r *record) collisions(a, b *group) []string {
 		left int64
 	}
 	units := map[unit]bool{}
-	for _, o := range r.soldUnder(a.grant) {
+	for _, o := range r.sold()[a.grant] {
 		if l := r.level(o); l != nil && *l >= 0 {
 			units[unit{o.Object, *l}] = true
 		}
 	}
-	for _, o := range r.soldUnder(b.grant) {
+	for _, o := range r.sold()[b.grant] {
 		if l := r.level(o); l != nil && units[unit{o.Object, *l}] {
 			out = append(out, fmt.Sprintf("both sold unit %d of %s", *l+1, o.Object))
 		}
 	}
 	for _, g := range []*group{a, b} {
-		for _, o := range r.soldUnder(g.grant) {
+		for _, o := range r.sold()[g.grant] {
 			for _, i := range r.ledgerOf[o.ID] {
 				if e := &r.Ledger[i]; e.Basis != nil && *e.Basis != e.Found {
 					out = append(out, r.overwrite(e))

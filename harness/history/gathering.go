@@ -19,6 +19,7 @@ type gathering struct {
 	read   int64 // bytes of the file up to here
 	size   int64 // of the file
 	ops    []Operation
+	mixed  bool // they are not by Invoke
 	index  Index
 	ledger []LedgerLine
 	times  []int64 // theirs
@@ -41,6 +42,7 @@ func (g *gathering) take(p *part, upTo int64) error {
 	}
 	for i := first; i < len(g.ops); i++ {
 		g.index.Put(g.ops[i].ID, i)
+		g.mixed = g.mixed || i > 0 && g.ops[i-1].Invoke > g.ops[i].Invoke
 	}
 	if g.index.Len() != len(g.ops) {
 		return errStrange // one was invoked twice
@@ -95,7 +97,9 @@ func (g *gathering) has(e *Event) bool {
 
 // history is the result.
 func (g *gathering) history() (*History, error) {
-	sortStragglers(g.ops, func(o *Operation) int64 { return o.Invoke })
+	if g.mixed {
+		sortStragglers(g.ops, func(o *Operation) int64 { return o.Invoke })
+	}
 	sortStragglers(g.rare, func(e *Event) int64 { return e.Time })
 	a := newAssembly(0)
 	for i := range g.rare {

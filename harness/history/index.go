@@ -3,10 +3,10 @@ package history
 // Index finds things by the IDs of operations. It is made for IDs that lie close together,
 // as those of one process do: then it takes some 5 bytes for each, and neighbours are
 // found in one line of the cache. IDs that lie apart cost some 100 bytes each. The zero
-// value is empty and ready.
+// value is empty and ready. Several may call Get at once while nobody calls Put.
 type Index struct {
 	pages  map[int64]*page
-	last   *page // the one used last
+	last   *page // the one of the last Put
 	number int64 // of last
 	free   []page
 	n      int
@@ -28,7 +28,6 @@ func (x *Index) Get(id int64) (int, bool) {
 		if p = x.pages[number]; p == nil {
 			return 0, false
 		}
-		x.last, x.number = p, number
 	}
 	v := p[id&(1<<pageBits-1)]
 	return int(v) - 1, v != 0
