@@ -54,7 +54,7 @@ func (r *record) settle(f *findings, q question) answer {
 	a := answer{pieces: q.pieces()}
 	a.found = first(a.pieces, whole, lim)
 	disagree := func(format string, args ...any) answer {
-		r.disagreements = append(r.disagreements, q.object+": "+fmt.Sprintf(format, args...))
+		r.disagree("%s: %s", q.object, fmt.Sprintf(format, args...))
 		f.unknown("the checkers disagree on %s", q.object)
 		a.found = found{result: porcupine.Unknown, cut: history.Never}
 		return a
@@ -91,6 +91,13 @@ func (r *record) settle(f *findings, q question) answer {
 		a.cut = history.Never
 	}
 	return a
+}
+
+// disagree remembers that two checkers contradict each other.
+func (r *record) disagree(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.disagreements = append(r.disagreements, fmt.Sprintf(format, args...))
 }
 
 // first finds the first piece that is to blame for the verdict on the whole; -1: none is.

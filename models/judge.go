@@ -3,9 +3,13 @@ package models
 import (
 	"cmp"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"picklock/harness/history"
 )
@@ -21,6 +25,24 @@ func Judge(h *history.History, p Params) *Report {
 	r := newRecord(h, p)
 	report := &Report{Verdict: Valid, Properties: map[Property]*Judgement{}}
 
+	// The record is only read from here on, so all of this goes side by side.
+	var all errgroup.Group
+	all.SetLimit(runtime.GOMAXPROCS(0))
+	var mu sync.Mutex
+	judge := func(id Property, by func(*record) *Judgement) {
+		all.Go(func() error {
+			j := by(r)
+			mu.Lock()
+			defer mu.Unlock()
+			report.Properties[id] = j
+			return nil
+		})
+	}
+	if len(r.deducts) > 0 {
+		judge(LinearizableStock, judgeLinearizableStock)
+		judge(NoLostUpdate, judgeNoLostUpdate)
+		judge(NoOversell, judgeNoOversell)
+	}
 	locks := map[Property]func(*record) *Judgement{
 		MutualExclusion:  judgeMutualExclusion,
 		LeaseExclusion:   judgeLeaseExclusion,
@@ -32,18 +54,15 @@ func Judge(h *history.History, p Params) *Report {
 	}
 	for _, id := range LockProperties {
 		if slices.Contains(p.Promises, id) && (id != Reentrancy || p.Reentrant) {
-			report.Properties[id] = locks[id](r)
+			judge(id, locks[id])
 		}
 	}
-	if len(r.deducts) > 0 {
-		report.Properties[LinearizableStock] = judgeLinearizableStock(r)
-		report.Properties[NoLostUpdate] = judgeNoLostUpdate(r)
-		report.Properties[NoOversell] = judgeNoOversell(r)
-	}
+	_ = all.Wait() // no judge fails
 
 	for _, j := range report.Properties {
 		report.Verdict = report.Verdict.Worse(j.Verdict)
 	}
+	slices.Sort(r.disagreements)
 	report.Disagreements = r.disagreements
 	report.Measures = measure(r)
 	report.VacuousWhy = vacuous(r, report.Measures)

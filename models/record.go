@@ -31,6 +31,7 @@ type record struct {
 	stretches  slab[span]
 
 	sizes         sizes
+	mu            sync.Mutex
 	disagreements []string // of checkers
 }
 

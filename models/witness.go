@@ -138,7 +138,7 @@ func (r *record) proven(x finding) *Witness {
 		err = w.confirmed(r.p.PorcupineTimeout)
 	}
 	if err != nil {
-		r.disagreements = append(r.disagreements, fmt.Sprintf("%s of %s at %s, made small: %s", x.kind, x.object, r.at(x.start), err))
+		r.disagree("%s of %s at %s, made small: %s", x.kind, x.object, r.at(x.start), err)
 	}
 	return w
 }
