@@ -41,7 +41,7 @@ func judgeLinearizableLock(r *record) *Judgement {
 		switch res.result {
 		case porcupine.Unknown:
 			if res.piece >= 0 {
-				f.unknown("%s was not decided within %s: it is linearizable up to %s", name, r.p.PorcupineTimeout,
+				f.unknown("%s was not decided within %s and 1 GiB: it is linearizable up to %s", name, r.p.PorcupineTimeout,
 					r.at(max(r.Start, res.cut, split[res.piece].ops[0].from)))
 			}
 		case porcupine.Illegal:

@@ -47,7 +47,7 @@ func judgeLinearizableStock(r *record) *Judgement {
 		switch res.result {
 		case porcupine.Unknown:
 			if res.piece >= 0 {
-				f.unknown("%s was not decided within %s: it is linearizable down to %d left", sku, r.p.PorcupineTimeout, split[res.piece].start)
+				f.unknown("%s was not decided within %s and 1 GiB: it is linearizable down to %d left", sku, r.p.PorcupineTimeout, split[res.piece].start)
 			}
 		case porcupine.Illegal:
 			x := r.illegalStock(sku, &split[res.piece], res.cut, *initial)

@@ -9,6 +9,7 @@ import (
 
 	"picklock/harness/history"
 	"picklock/models/fast"
+	"picklock/models/spec"
 )
 
 // This file drives porcupine so that long histories are decided too. Two facts make it
@@ -95,7 +96,7 @@ func search(pieces []piece, timeout time.Duration) found {
 // prefix. Unknown comes with the end of the longest prefix that was decided.
 func (p *piece) decide(timeout time.Duration) (porcupine.CheckResult, int64) {
 	check := func(t int64) porcupine.CheckResult {
-		return porcupine.CheckOperationsTimeout(p.model, p.known(t), max(timeout, time.Millisecond))
+		return spec.Decide(p.model, p.known(t), max(timeout, time.Millisecond), spec.Memory)
 	}
 	legal := -1 // position in returns of the longest prefix known to be legal
 	for n := p.first; ; n *= 2 {

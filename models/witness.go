@@ -148,7 +148,7 @@ func (r *record) proven(x finding) *Witness {
 func (w *Witness) confirmed(timeout time.Duration) error {
 	for without := -1; without < len(w.units); without++ {
 		model, ops := w.Porcupine(without)
-		res := porcupine.CheckOperationsTimeout(model, ops, timeout)
+		res := spec.Decide(model, ops, timeout, spec.Memory)
 		legal := res == porcupine.Ok
 		switch {
 		case res == porcupine.Unknown:

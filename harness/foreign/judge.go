@@ -145,7 +145,7 @@ func (h *History) keyJudgement(p *part, limits fast.Limits) KeyJudgement {
 	switch {
 	case !p.decided:
 		k.Verdict = fast.Undecided
-		k.Reason = fmt.Sprintf("%d operations were not decided within %s", p.n, limits.Timeout)
+		k.Reason = fmt.Sprintf("%d operations were not decided within %s and 1 GiB", p.n, limits.Timeout)
 	case p.result.Verdict == fast.Illegal && len(p.unowned) > 0:
 		k.Verdict = fast.Undecided
 		o := &h.Ops[p.unowned[0]]
@@ -177,7 +177,7 @@ func checkRegister(r spec.Register, ops []spec.RegisterOp, limits fast.Limits) f
 		func(t int64, limits fast.Limits) fast.Result {
 			some := registerPrefix(ops, t)
 			res := fast.Result{Asked: len(some)}
-			switch porcupine.CheckOperationsTimeout(r.Model(), spec.RegisterOperations(some), limits.Timeout) {
+			switch spec.Decide(r.Model(), spec.RegisterOperations(some), limits.Timeout, spec.Memory) {
 			case porcupine.Illegal:
 				res.Verdict = fast.Illegal
 			case porcupine.Unknown:

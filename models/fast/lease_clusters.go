@@ -286,5 +286,5 @@ func (c *leaseCheck) porcupine(l spec.Lease, ops []spec.LockOp) porcupine.CheckR
 	if left <= 0 || len(ops) > leaseAskAtMost {
 		return porcupine.Unknown
 	}
-	return porcupine.CheckOperationsTimeout(l.Model(), spec.Operations(ops), left)
+	return spec.Decide(l.Model(), spec.Operations(ops), left, spec.Memory)
 }

@@ -17,7 +17,7 @@ func (c *lockChecker) anonymous() Result {
 	held, latest := 0, int64(0)
 	decide := func() bool {
 		res.Asked += len(piece)
-		switch porcupine.CheckOperationsTimeout(c.lock.Model(), spec.Operations(piece), c.lim.left()) {
+		switch spec.Decide(c.lock.Model(), spec.Operations(piece), c.lim.left(), spec.Memory) {
 		case porcupine.Illegal:
 			res.Verdict, res.Ops = Illegal, at
 			return false

@@ -29,7 +29,7 @@ func (c *lockChecker) ask() Result {
 	for _, cl := range all {
 		ops, at := c.translate(cl)
 		res.Asked += len(ops)
-		switch porcupine.CheckOperationsTimeout(c.lock.Model(), spec.Operations(ops), c.lim.left()) {
+		switch spec.Decide(c.lock.Model(), spec.Operations(ops), c.lim.left(), spec.Memory) {
 		case porcupine.Illegal:
 			res.Verdict, res.Ops = Illegal, at
 			return res

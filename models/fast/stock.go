@@ -134,7 +134,7 @@ func askStock(s spec.Stock, ops []spec.StockOp, at []int, lim Limits) Result {
 		timeout = defaultTimeout
 	}
 	res := Result{Asked: len(ops)}
-	switch porcupine.CheckOperationsTimeout(s.Model(), spec.StockOperations(ops), timeout) {
+	switch spec.Decide(s.Model(), spec.StockOperations(ops), timeout, spec.Memory) {
 	case porcupine.Ok:
 		res.Verdict = Legal
 	case porcupine.Unknown:
