@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -132,6 +133,7 @@ func parameters(t *store.Test) []pair {
 		{"nodes reached by", t.Reach},
 		{"image", t.Image},
 		{"porcupine's time limit, per partition", t.CheckTimeout.String()},
+		{"checker of linearizability", cmp.Or(t.Checker, string(models.Fast))},
 	}
 	out := ps[:0]
 	for _, p := range ps {

@@ -101,8 +101,11 @@ type hold struct {
 }
 
 func byStart(a, b hold) int {
-	if c := cmp.Compare(a.from, b.from); c != 0 {
-		return c
+	switch {
+	case a.from < b.from:
+		return -1
+	case a.from > b.from:
+		return 1
 	}
 	if c := cmp.Compare(a.to, b.to); c != 0 {
 		return c
@@ -110,11 +113,31 @@ func byStart(a, b hold) int {
 	return cmp.Compare(a.fence, b.fence)
 }
 
+// sortHolds sorts holds by their starts. Owners come by their numbers, which is nearly in
+// order: who waits longer is granted the lock a few places later. So each is moved to its
+// place from behind, unless that proves to be far.
+func sortHolds(all []hold) {
+	moves := 32 * len(all)
+	for i := 1; i < len(all); i++ {
+		if byStart(all[i-1], all[i]) <= 0 {
+			continue
+		}
+		h, k := all[i], i
+		for ; k > 0 && byStart(all[k-1], h) > 0; k-- {
+			all[k] = all[k-1]
+			moves--
+		}
+		all[k] = h
+		if moves < 0 {
+			slices.SortFunc(all, byStart)
+			return
+		}
+	}
+}
+
 // decide judges the holds and then what is left to porcupine.
 func (c *lockChecker) decide() Result {
-	if !slices.IsSortedFunc(c.cores, byStart) {
-		slices.SortFunc(c.cores, byStart)
-	}
+	sortHolds(c.cores)
 	full, bad := c.sweep()
 	if bad == nil {
 		bad = c.placeWindows(full)
