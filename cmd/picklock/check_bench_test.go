@@ -16,9 +16,9 @@ import (
 
 // BenchmarkCheck measures picklock check as its user does: the whole process, from the
 // stored history of locks and stock (20 clients, 1% of the operations without a completion)
-// to the report, in seconds and MiB at its peak.
+// to the report, in seconds and MiB at its peak. A shorter one has no quiet tail to judge.
 func BenchmarkCheck(b *testing.B) {
-	for _, n := range []int{10_000, 100_000, 1_000_000} {
+	for _, n := range []int{100_000, 1_000_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			o := harness.Defaults()
 			o.Lock, o.Nemesis = "uuid-lua", nil
