@@ -4,7 +4,7 @@
 GO      ?= go
 BIN     := bin/picklock
 
-.PHONY: run test check build deps soak soak-faults soak-topology scenarios browser bench bench-check agree fuzz clean
+.PHONY: run test check build deps soak soak-faults soak-topology soak-history scenarios browser bench bench-check agree fuzz clean
 
 build:
 	$(GO) build -o $(BIN) ./cmd/picklock
@@ -54,6 +54,10 @@ soak-faults: deps
 # 25 minutes.
 soak-topology: deps
 	$(GO) test -tags soak -timeout 60m -run TestSoak -v ./harness/topology ./docker
+
+# Ten million damaged history files: none may pass for whole. Some half an hour.
+soak-history:
+	$(GO) test -tags soak -timeout 4h -run TestSoakDamaged -v ./harness/history
 
 # The whole catalogue of failures over 20 seeds, in Docker. An hour or more.
 scenarios: build

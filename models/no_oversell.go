@@ -98,7 +98,7 @@ func (f *findings) oversold(sku string, sales []sale) {
 	for i := have; i < len(sales); i++ {
 		o := sales[i].op
 		f.add(finding{
-			start: o.Invoke, end: r.clip(o.Return), kind: "oversell", object: sku, ops: []int64{o.ID},
+			start: o.Invoke, end: r.clip(o.Return), kind: kindOversell, object: sku, ops: []int64{o.ID},
 			witness: func() *Witness { return r.oversellWitness(sales[:i+1], have) },
 			story: func() []string {
 				story := []string{fmt.Sprintf("%s had %s at the start and %s were sold", sku, count(have, "unit"), count(len(sales), "unit"))}
@@ -123,6 +123,7 @@ func (f *findings) oversold(sku string, sales []sale) {
 
 // oversellWitness is two sales of the same unit, where their levels tell that; otherwise as
 // many sales as there were units and one more. A unit is a permit that nobody gives back.
+// nil: there were so many units that the smallest part is no help to anybody.
 func (r *record) oversellWitness(sales []sale, have int) *Witness {
 	last := len(sales) - 1
 	units, n := [][]spec.LockOp{taken(1, sales[last].op.ID, sales[last].at)}, have
@@ -134,6 +135,9 @@ func (r *record) oversellWitness(sales []sale, have int) *Witness {
 			}
 		}
 	}
+	if n > maxSold {
+		return nil
+	}
 	if n == 0 {
 		return registerSuspect(spec.Register{Initial: level(0)}, [][]spec.RegisterOp{{{Step: spec.CASFailed, Expect: level(0), ID: sales[last].op.ID}}}).minimise()
 	}
@@ -142,6 +146,12 @@ func (r *record) oversellWitness(sales []sale, have int) *Witness {
 	}
 	return lockSuspect(permits, spec.Permits(n), units).minimise()
 }
+
+// kindOversell: more was sold than there was.
+const kindOversell = "oversell"
+
+// maxSold bounds the units of an SKU of which all sales are shown.
+const maxSold = 64
 
 // taken is a permit that is taken for good.
 func taken(owner, id, at int64) []spec.LockOp {

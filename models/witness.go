@@ -133,6 +133,9 @@ func (r *record) proven(x finding) *Witness {
 		return nil
 	}
 	w := x.witness()
+	if w == nil && x.kind == kindOversell {
+		return nil // too large to be shown
+	}
 	err := errors.New("it is legal")
 	if w != nil {
 		err = w.confirmed(r.p.PorcupineTimeout)
