@@ -363,7 +363,7 @@ func known(h *history.History, t int64) *history.History {
 
 // referenceCases is the number of histories per model: enough for every pair of
 // mechanisms to meet many times.
-const referenceCases = 8000
+const referenceCases = 15000
 
 func TestLockAgainstReference(t *testing.T) {
 	for _, reentrant := range []bool{false, true} {
