@@ -120,21 +120,3 @@ func judgedAgain(t *testing.T, dir string) {
 	}
 	t.Logf("both checkers agree on %d tests; %d violations have witnesses of %d operations at most", len(tests), seen, largest)
 }
-
-func TestMissedRows(t *testing.T) {
-	t.Parallel()
-	for line, want := range map[string][]string{
-		"        15  orphan-by-late-set     liveness                 0/1            1/1              -            FAILED": {"orphan-by-late-set", "1", "1"},
-		"36  script-flush           lost_releases, ...       0/1            1/1              -            FAILED":         {"script-flush", "1", "1"},
-		"28  power-loss       mutual-exclusion     1/1            0/1              10.4 s       FAILED":                   {"power-loss", "0", "1"},
-		"28  power-loss       mutual-exclusion     1/1            1/1              10.4 s":                                nil,
-	} {
-		var got []string
-		if m := missed.FindStringSubmatch(line); m != nil {
-			got = m[1:]
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%q: got %q, want %q", line, got, want)
-		}
-	}
-}
