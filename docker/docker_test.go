@@ -39,26 +39,18 @@ func TestSilentEngineIsFoundOutSoon(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = l.Close() })
-	// That there is none is known at once; one that is silent may only be busy.
-	for name, c := range map[string]struct {
-		host string
-		most time.Duration
-	}{
-		"absent": {"unix:///nonexistent/docker.sock", 4 * time.Second},
-		"hung":   {"unix://" + hung, 12 * time.Second},
-	} {
+	defer l.Close()
+	for name, host := range map[string]string{"absent": "unix:///nonexistent/docker.sock", "hung": "unix://" + hung} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			cmd := exec.CommandContext(t.Context(), os.Args[0])
-			cmd.Env = append(os.Environ(), helperEnv+"=1", "DOCKER_HOST="+c.host)
+			cmd.Env = append(os.Environ(), helperEnv+"=1", "DOCKER_HOST="+host)
 			began := time.Now()
 			out, err := cmd.Output()
 			if err != nil {
 				t.Fatal(err)
 			}
-			if took := time.Since(began); took > c.most {
-				t.Errorf("it took %v, want %v at most: --runtime auto waits for this", took, c.most)
+			if took := time.Since(began); took > 4*time.Second {
+				t.Errorf("it took %v, want about 2 s: --runtime auto waits for this", took)
 			}
 			if !strings.HasPrefix(string(out), "true true ") || strings.Count(string(out), "\n") != 1 {
 				t.Errorf("got %q, want ErrNoDocker in one line, and the reaper's variable unset again", out)
