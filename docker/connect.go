@@ -17,16 +17,15 @@ import (
 // ErrNoDocker says that no Docker engine answers.
 var ErrNoDocker = errors.New("docker does not answer")
 
-// answerTimeout bounds the wait for the engine's first answer. Where there is no engine the
-// answer comes at once; one that starts and removes containers for others takes its time.
-const answerTimeout = 10 * time.Second
+// answerTimeout bounds the wait for the engine's first answer.
+const answerTimeout = 2 * time.Second
 
 // reaperEnv is the only switch of testcontainers' reaper; it is read once per process.
 const reaperEnv = "TESTCONTAINERS_RYUK_DISABLED"
 
 // Connect finds the engine as testcontainers finds it (DOCKER_HOST, the docker context,
 // the usual sockets), so that both speak to the same one, and asks it for an answer. After
-// ten seconds without one the error wraps ErrNoDocker. The API version is negotiated.
+// two seconds without one the error wraps ErrNoDocker. The API version is negotiated.
 // The caller closes the client.
 func Connect(ctx context.Context) (*client.Client, error) {
 	if err := withoutReaper(); err != nil {
