@@ -85,6 +85,7 @@ type Observed struct {
 	Commands       int64   `json:"commands"`        // that the lock nodes processed during the load
 	MaxConnections int     `json:"max_connections"` // to one node at once, as sampled
 	ClientCPUS     float64 `json:"client_cpu_s"`    // processor time of all client processes
+	Early          bool    `json:"early,omitempty"` // the load ended before its time: all that was expected to be violated was
 }
 
 // Planned is one fault of the schedule. The fields mean what they mean in nemesis.Planned.

@@ -1,0 +1,56 @@
+package matrix
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Where a matrix stands in a store: root/matrices/<name>/<start time>/matrix.json.
+const (
+	Folder = "matrices"
+	File   = "matrix.json"
+)
+
+// ErrNotAMatrix: the folder is not one of a stored matrix.
+var ErrNotAMatrix = errors.New("not the folder of a stored matrix")
+
+// Write replaces the matrix in dir, as a whole or not at all.
+func (m *Matrix) Write(dir string) error {
+	b, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return err
+	}
+	next := filepath.Join(dir, "."+File)
+	if err := os.WriteFile(next, append(b, '\n'), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(next, filepath.Join(dir, File))
+}
+
+// Read reads the matrix in dir, or the file itself. An error that wraps ErrNotAMatrix says
+// that there is none.
+func Read(dir string) (*Matrix, error) {
+	file := dir
+	if st, err := os.Stat(dir); err == nil && st.IsDir() {
+		file = filepath.Join(dir, File)
+	}
+	b, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: %w: it has no %s", dir, ErrNotAMatrix, File)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m := new(Matrix)
+	if err := json.Unmarshal(b, m); err != nil {
+		return nil, fmt.Errorf("%s: %w: %w", file, ErrNotAMatrix, err)
+	}
+	if abs, err := filepath.Abs(file); err == nil && filepath.Base(filepath.Dir(filepath.Dir(filepath.Dir(abs)))) == Folder {
+		m.Store = filepath.Dir(filepath.Dir(filepath.Dir(filepath.Dir(abs))))
+	}
+	return m, nil
+}
