@@ -184,7 +184,7 @@ func (r *record) staleWrite(high, i int) finding {
 		if o != nil {
 			writer = who(o)
 			since := o.Invoke
-			if g := r.groups[o.Grant]; g != nil && g.outer != nil {
+			if g := r.group(o.Grant); g != nil && g.outer != nil {
 				before = append(before, r.acquired(g))
 				since = min(since, from(g.outer))
 			}

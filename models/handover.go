@@ -28,16 +28,14 @@ func (r *record) measureHandovers(m *Measures) {
 			}
 		}
 	}
-	slices.Sort(released)
-	slices.Sort(regranted)
-	slices.Sort(next)
-	m.RegrantP50MS = quantile(regranted, 0.50)
-	m.ReleaseToGrantP50MS, m.ReleaseToGrantMaxMS = quantile(released, 0.50), quantile(released, 1)
+	m.RegrantP50MS = quantiles(regranted, 0.50)[0]
+	q := quantiles(released, 0.50, 1)
+	m.ReleaseToGrantP50MS, m.ReleaseToGrantMaxMS = q[0], q[1]
 	m.LongestIdleMS, m.IdleS = float64(longest)/1e6, float64(total)/1e9
 	if ttl := float64(r.p.TTL) / 1e6; ttl > 0 && !r.p.NoTTL {
 		m.ReleaseToGrantP50TTL, m.ReleaseToGrantMaxTTL = m.ReleaseToGrantP50MS/ttl, m.ReleaseToGrantMaxMS/ttl
 		m.LongestIdleTTL = m.LongestIdleMS / ttl
-		m.NextGrantP50TTL = quantile(next, 0.50) / ttl
+		m.NextGrantP50TTL = quantiles(next, 0.50)[0] / ttl
 	}
 }
 

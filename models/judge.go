@@ -57,14 +57,16 @@ func Judge(h *history.History, p Params) *Report {
 			judge(id, locks[id])
 		}
 	}
-	_ = all.Wait() // no judge fails
+	measures := Measures{}
+	all.Go(func() error { measures = measure(r); return nil })
+	_ = all.Wait() // nobody fails
 
 	for _, j := range report.Properties {
 		report.Verdict = report.Verdict.Worse(j.Verdict)
 	}
 	slices.Sort(r.disagreements)
 	report.Disagreements = r.disagreements
-	report.Measures = measure(r)
+	report.Measures = measures
 	report.VacuousWhy = vacuous(r, report.Measures)
 	report.Vacuous = len(report.VacuousWhy) > 0
 	if report.Vacuous || len(report.Properties) == 0 {

@@ -169,10 +169,10 @@ func (l *lockPiece) holder(begin cut, culprit *lockOp) int64 {
 // lockStory tells why no order of the operations explains all replies.
 func (r *record) lockStory(culprit *lockOp, holder int64, n int) []string {
 	o := culprit.op
-	own := r.groups[culprit.grant]
+	own := r.group(culprit.grant)
 	var story []string
 	since, clients := culprit.from, []int{o.Client}
-	if g := r.groups[holder]; g != nil && g.outer != nil {
+	if g := r.group(holder); g != nil && g.outer != nil {
 		story = append(story, r.acquired(g))
 		since = min(since, from(g.outer))
 		clients = append(clients, g.outer.Client)

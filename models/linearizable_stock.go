@@ -3,6 +3,7 @@ package models
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/anishathalye/porcupine"
@@ -73,16 +74,7 @@ func judgeLinearizableStock(r *record) *Judgement {
 
 // skus are the SKUs that were worked on, sorted.
 func (r *record) skus() []string {
-	var names []string
-	seen := map[string]bool{}
-	for _, o := range r.deducts {
-		if !seen[o.Object] {
-			seen[o.Object] = true
-			names = append(names, o.Object)
-		}
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(r.deductsOf()))
 }
 
 // twice counts the levels that more than one operation names.
@@ -199,7 +191,7 @@ func (r *record) stockStory(sku string, c, rival *stockOp, kind string, initial 
 		during.from = min(during.from, rival.from)
 	}
 	for _, o := range ops {
-		if g := r.groups[o.op.Grant]; g != nil && g.outer != nil && believes(g.outer) {
+		if g := r.group(o.op.Grant); g != nil && g.outer != nil && believes(g.outer) {
 			story = append(story, r.acquired(g))
 			during.from = min(during.from, g.outer.Return)
 		}
@@ -224,7 +216,7 @@ func (r *record) stockStory(sku string, c, rival *stockOp, kind string, initial 
 		story = append(story, fmt.Sprintf("to leave %d of %s, every unit above must have been taken by then, and nobody took one of them", c.left, sku))
 	}
 	for _, o := range ops {
-		for _, i := range r.ledgerOf[o.op.ID] {
+		for _, i := range r.entries(o.op.ID) {
 			if e := &r.Ledger[i]; e.Basis != nil && *e.Basis != e.Found {
 				story = append(story, r.overwrite(e))
 			}

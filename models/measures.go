@@ -1,8 +1,6 @@
 package models
 
 import (
-	"math"
-	"slices"
 	"sync"
 
 	"picklock/harness/history"
@@ -94,9 +92,8 @@ func measure(r *record) Measures {
 	if m.DurationS > 0 {
 		m.SalesPerS = float64(m.Sales) / m.DurationS
 	}
-	slices.Sort(waited)
-	m.AcquireP50MS, m.AcquireP95MS = quantile(waited, 0.50), quantile(waited, 0.95)
-	m.AcquireP99MS, m.AcquireMaxMS = quantile(waited, 0.99), quantile(waited, 1)
+	q := quantiles(waited, 0.50, 0.95, 0.99, 1)
+	m.AcquireP50MS, m.AcquireP95MS, m.AcquireP99MS, m.AcquireMaxMS = q[0], q[1], q[2], q[3]
 	if m.Grants > 0 {
 		m.AttemptsPer = float64(attempts) / float64(m.Grants)
 	}
@@ -115,29 +112,19 @@ func measure(r *record) Measures {
 
 func (r *record) measureDeduct(m *Measures, o *history.Operation) {
 	m.MaxTries = max(m.MaxTries, o.Attempts)
-	written := len(r.ledgerOf[o.ID]) > 0
 	switch o.Outcome {
 	case history.OutcomeOK:
 		if o.Sold {
 			m.Sales++
 		}
 	case history.OutcomeInfo:
-		if written || r.Complete && len(r.Ledger) > 0 {
+		if r.entry(o.ID) != nil || r.Complete && len(r.Ledger) > 0 {
 			m.Settled++
 		}
 		fallthrough
 	case history.OutcomeFail:
-		if l := r.level(o); written && l != nil && *l >= 0 {
+		if l := r.level(o); l != nil && *l >= 0 && r.entry(o.ID) != nil {
 			m.SoldButFailed++
 		}
 	}
-}
-
-// quantile of sorted durations in ns, in ms; nearest rank. 0 if there are none.
-func quantile(sorted []int64, q float64) float64 {
-	if len(sorted) == 0 {
-		return 0
-	}
-	i := int(math.Ceil(q*float64(len(sorted)))) - 1
-	return float64(sorted[max(0, i)]) / 1e6
 }

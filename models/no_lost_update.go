@@ -1,7 +1,9 @@
 package models
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"picklock/harness/history"
 	"picklock/models/spec"
@@ -18,25 +20,24 @@ func judgeNoLostUpdate(r *record) *Judgement {
 	if !r.Complete {
 		f.note("the record breaks off: writes that are not in its ledger are not judged")
 	}
-	perSKU := map[string]*[]int{}
+	var lost []lostUpdate
 	based := 0
-	for i := range r.Ledger {
-		e := &r.Ledger[i]
-		f.checked++
-		entries := perSKU[e.Object]
-		if entries == nil {
-			entries = new([]int)
-			perSKU[e.Object] = entries
+	for _, entries := range r.entriesOf() {
+		for n, i := range entries {
+			e := &r.Ledger[i]
+			f.checked++
+			if e.Basis == nil {
+				continue
+			}
+			based++
+			if *e.Basis != e.Found {
+				lost = append(lost, lostUpdate{i, entries[:n]})
+			}
 		}
-		before := *entries
-		*entries = append(before, i)
-		if e.Basis == nil {
-			continue
-		}
-		based++
-		if *e.Basis == e.Found {
-			continue
-		}
+	}
+	slices.SortFunc(lost, func(a, b lostUpdate) int { return cmp.Compare(a.entry, b.entry) })
+	for _, l := range lost {
+		e, before := &r.Ledger[l.entry], l.before
 		x := finding{kind: "lost-update", object: e.Object, ops: []int64{e.Op}}
 		if o := r.op(e.Op); o != nil {
 			x.start, x.end = o.Invoke, r.clip(o.Return)
@@ -54,6 +55,12 @@ func judgeNoLostUpdate(r *record) *Judgement {
 		f.note("no write was computed from a level that was read before")
 	}
 	return f.judgement()
+}
+
+// lostUpdate is a write that did not find its basis, with the entries of its SKU before it.
+type lostUpdate struct {
+	entry  int
+	before []int
 }
 
 // lostUpdateWitness is the write and the one before it, whose level it should have found.
@@ -107,7 +114,7 @@ func (r *record) lostUpdate(e *history.LedgerLine, since []int) []string {
 	if o != nil {
 		during = span{o.Invoke, r.clip(o.Return)}
 		clients = append(clients, o.Client)
-		if g := r.groups[o.Grant]; g != nil && g.outer != nil {
+		if g := r.group(o.Grant); g != nil && g.outer != nil {
 			story = append([]string{r.acquired(g)}, story...)
 			if believes(g.outer) {
 				during.from = min(during.from, g.outer.Return)

@@ -51,35 +51,24 @@ type book struct {
 // the ledger has its write.
 func (r *record) books() map[string]*book {
 	books := map[string]*book{}
-	of := func(sku string) *book {
-		b := books[sku]
-		if b == nil {
-			b = &book{}
-			books[sku] = b
-		}
-		return b
+	for sku, entries := range r.entriesOf() {
+		books[sku] = &book{entries: entries}
 	}
-	for _, o := range r.deducts {
-		switch {
-		case o.Outcome == history.OutcomeOK && o.Sold:
-			b := of(o.Object)
-			b.sales = append(b.sales, sale{o, o.Return})
-		case o.Outcome == history.OutcomeInfo:
-			for _, i := range r.ledgerOf[o.ID] {
-				if r.Ledger[i].Left >= 0 {
-					b := of(o.Object)
-					b.sales = append(b.sales, sale{o, r.clip(o.Return)})
-					break
-				}
+	for sku, deducts := range r.deductsOf() {
+		sales := make([]sale, 0, len(deducts))
+		for _, o := range deducts {
+			switch {
+			case o.Outcome == history.OutcomeOK && o.Sold:
+				sales = append(sales, sale{o, o.Return})
+			case o.Outcome == history.OutcomeInfo && slices.ContainsFunc(r.entries(o.ID), func(i int) bool { return r.Ledger[i].Left >= 0 }):
+				sales = append(sales, sale{o, r.clip(o.Return)})
 			}
 		}
-	}
-	for _, b := range books {
-		sortBy(b.sales, func(s *sale) int64 { return s.at })
-	}
-	for i := range r.Ledger {
-		b := of(r.Ledger[i].Object)
-		b.entries = append(b.entries, i)
+		sortBy(sales, func(s *sale) int64 { return s.at })
+		if books[sku] == nil {
+			books[sku] = &book{}
+		}
+		books[sku].sales = sales
 	}
 	return books
 }
@@ -234,12 +223,12 @@ func (r *record) when(op int64) int64 {
 // there took none.
 func (f *findings) doubleApplied() {
 	r := f.r
-	if !r.repeated {
+	if r.more == nil {
 		return
 	}
 	for i := range r.Ledger {
 		e := &r.Ledger[i]
-		all := r.ledgerOf[e.Op]
+		all := r.more[e.Op]
 		if len(all) < 2 || all[0] != i {
 			continue // once per operation, and only those with two entries
 		}
@@ -286,7 +275,7 @@ func (f *findings) doubleApplied() {
 func (f *findings) unrecorded() {
 	r := f.r
 	for _, o := range r.deducts {
-		if o.Outcome != history.OutcomeOK || !o.Sold || o.Left == nil || len(r.ledgerOf[o.ID]) > 0 {
+		if o.Outcome != history.OutcomeOK || !o.Sold || o.Left == nil || r.entry(o.ID) != nil {
 			continue
 		}
 		f.add(finding{

@@ -13,18 +13,21 @@ type record struct {
 	*history.History
 	p Params
 
-	index    history.Index      // positions of the operations by ID
-	groups   map[int64]*group   // by grant
-	locks    map[string][]*hold // believed holds of each lock, by start
-	names    []string           // all locks, sorted
-	byLock   map[string][]*group
-	deducts  []*history.Operation
-	sold     func() map[int64][]*history.Operation // deductions by grant
-	ledgerOf map[int64][]int                       // positions in Ledger by operation
-	repeated bool                                  // some operation has two entries in the ledger
-	deaths   map[int][]int64                       // by client, ascending
-	losses   map[int64]int64                       // by grant: the first
-	loadEnd  int64                                 // the last moment at which an acquire is known to have been under way
+	index     func() *history.Index // positions of the operations by ID
+	groups    []*group
+	groupOf   history.Index      // positions in groups by grant
+	locks     map[string][]*hold // believed holds of each lock, by start
+	names     []string           // all locks, sorted
+	byLock    map[string][]*group
+	deducts   []*history.Operation
+	deductsOf func() map[string][]*history.Operation // by SKU
+	entriesOf func() map[string][]int                // positions in Ledger by SKU
+	sold      func() map[int64][]*history.Operation  // deductions by grant
+	ledgerOf  history.Index                          // positions in Ledger of the first entry of each operation
+	more      map[int64][]int                        // of operations that have several: all
+	deaths    map[int][]int64                        // by client, ascending
+	losses    map[int64]int64                        // by grant: the first
+	loadEnd   int64                                  // the last moment at which an acquire is known to have been under way
 
 	operations slab[*history.Operation]
 	holds      slab[hold]
@@ -59,7 +62,6 @@ type group struct {
 func newRecord(h *history.History, p Params) *record {
 	r := &record{
 		History: h, p: p,
-		groups:  make(map[int64]*group, len(h.Operations)/3),
 		locks:   map[string][]*hold{},
 		byLock:  map[string][]*group{},
 		deaths:  map[int][]int64{},
@@ -68,6 +70,13 @@ func newRecord(h *history.History, p Params) *record {
 		sizes:   defaultSizes(),
 	}
 	r.sold = sync.OnceValue(r.readSold)
+	r.index = sync.OnceValue(r.readIndex)
+	r.entriesOf = sync.OnceValue(func() map[string][]int {
+		return shelves(len(r.Ledger), func(i int) (string, int) { return r.Ledger[i].Object, i })
+	})
+	r.deductsOf = sync.OnceValue(func() map[string][]*history.Operation {
+		return shelves(len(r.deducts), func(i int) (string, *history.Operation) { return r.deducts[i].Object, r.deducts[i] })
+	})
 	var ledger sync.WaitGroup
 	ledger.Go(r.readLedger)
 	defer ledger.Wait()
@@ -100,40 +109,69 @@ func newRecord(h *history.History, p Params) *record {
 
 // readLedger notes the entries of each operation: nearly always one.
 func (r *record) readLedger() {
-	r.ledgerOf = make(map[int64][]int, len(r.Ledger))
-	all := make([]int, len(r.Ledger))
 	for i := range r.Ledger {
 		op := r.Ledger[i].Op
-		all[i] = i
-		r.ledgerOf[op] = all[i : i+1 : i+1]
+		first, known := r.ledgerOf.Find(op)
+		if !known {
+			r.ledgerOf.Put(op, i)
+			continue
+		}
+		if r.more == nil {
+			r.more = map[int64][]int{}
+		}
+		if r.more[op] == nil {
+			r.more[op] = []int{first}
+		}
+		r.more[op] = append(r.more[op], i)
 	}
-	if len(r.ledgerOf) == len(all) {
-		return
+}
+
+// entries are the positions in Ledger of an operation's entries.
+func (r *record) entries(op int64) []int {
+	if all := r.more[op]; all != nil {
+		return all
 	}
-	r.repeated = true
-	clear(r.ledgerOf)
-	for i := range r.Ledger {
-		op := r.Ledger[i].Op
-		r.ledgerOf[op] = append(r.ledgerOf[op], i)
+	if at, ok := r.ledgerOf.Get(op); ok {
+		return []int{at}
 	}
+	return nil
+}
+
+// entry is the first entry of an operation in the ledger; nil: it has none.
+func (r *record) entry(op int64) *history.LedgerLine {
+	if at, ok := r.ledgerOf.Get(op); ok {
+		return &r.Ledger[at]
+	}
+	return nil
+}
+
+// group is all that was done with a grant; nil: nothing.
+func (r *record) group(grant int64) *group {
+	if at, ok := r.groupOf.Get(grant); ok {
+		return r.groups[at]
+	}
+	return nil
 }
 
 // readOperations sorts the operations by what they worked on.
 func (r *record) readOperations() {
 	groups := slab[group]{}
+	r.groups = make([]*group, 0, len(r.Operations)/3)
 	r.deducts = make([]*history.Operation, 0, len(r.Ledger)+len(r.Ledger)/8)
 	for i := range r.Operations {
 		o := &r.Operations[i]
-		r.index.Put(o.ID, i)
 		if o.Op == history.Deduct {
 			r.deducts = append(r.deducts, o)
 			continue
 		}
 		key := keyOf(o)
-		g := r.groups[key]
-		if g == nil {
+		var g *group
+		if at, known := r.groupOf.Find(key); known {
+			g = r.groups[at]
+		} else {
 			g = &groups.one(group{grant: key, object: o.Object, gave: history.Never, unsure: history.Never})[0]
-			r.groups[key] = g
+			r.groupOf.Put(key, len(r.groups))
+			r.groups = append(r.groups, g)
 			r.byLock[o.Object] = append(r.byLock[o.Object], g)
 		}
 		switch o.Op {
@@ -171,10 +209,18 @@ func keyOf(o *history.Operation) int64 {
 
 // op is the operation with an ID; nil: the history does not have it.
 func (r *record) op(id int64) *history.Operation {
-	if at, ok := r.index.Get(id); ok {
+	if at, ok := r.index().Get(id); ok {
 		return &r.Operations[at]
 	}
 	return nil
+}
+
+func (r *record) readIndex() *history.Index {
+	x := new(history.Index)
+	for i := range r.Operations {
+		x.Put(r.Operations[i].ID, i)
+	}
+	return x
 }
 
 // readSold sorts the deductions by their grants. Few histories need it.

@@ -63,10 +63,9 @@ type stockOp struct {
 // lies are the operations that the ledger contradicts.
 func (r *record) stockOps(sku string, initial int64) (all []stockOp, lies []int64) {
 	var unknown []*history.Operation
-	for _, o := range r.deducts {
-		if o.Object != sku {
-			continue
-		}
+	deducts := r.deductsOf()[sku]
+	all = make([]stockOp, 0, len(deducts)+1)
+	for _, o := range deducts {
 		level := r.level(o)
 		switch {
 		case o.Outcome == history.OutcomeOK && level == nil && !o.Sold:
@@ -76,8 +75,8 @@ func (r *record) stockOps(sku string, initial int64) (all []stockOp, lies []int6
 			unknown = append(unknown, o)
 		case o.Outcome == history.OutcomeOK:
 			all = append(all, stockOp{span{o.Invoke, o.Return}, o, false, *level, false})
-		case len(r.ledgerOf[o.ID]) > 0:
-			all = append(all, stockOp{span{o.Invoke, history.Never}, o, false, r.Ledger[r.ledgerOf[o.ID][0]].Left, true})
+		case r.entry(o.ID) != nil:
+			all = append(all, stockOp{span{o.Invoke, history.Never}, o, false, r.entry(o.ID).Left, true})
 			if o.Outcome == history.OutcomeFail {
 				lies = append(lies, o.ID)
 			}
@@ -87,7 +86,7 @@ func (r *record) stockOps(sku string, initial int64) (all []stockOp, lies []int6
 	}
 	all = fill(all, unknown, initial)
 	bindReturns(all)
-	slices.SortStableFunc(all, func(a, b stockOp) int { return cmp.Compare(a.from, b.from) })
+	sortBy(all, func(o *stockOp) int64 { return o.from })
 	return all, lies
 }
 
@@ -124,7 +123,9 @@ func bindReturns(all []stockOp) {
 	for i := range all {
 		byLevel[i] = &all[i]
 	}
-	slices.SortStableFunc(byLevel, func(a, b *stockOp) int { return cmp.Compare(a.rank(), b.rank()) })
+	// They come nearly in order from the highest level down.
+	sortBy(byLevel, func(o **stockOp) int64 { return -(*o).rank() })
+	slices.Reverse(byLevel)
 	earliest := history.Never
 	for i := 0; i < len(byLevel); {
 		j := i

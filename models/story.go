@@ -163,8 +163,8 @@ func (r *record) level(o *history.Operation) *int64 {
 	if o.Left != nil {
 		return o.Left
 	}
-	if at := r.ledgerOf[o.ID]; len(at) > 0 {
-		return &r.Ledger[at[0]].Left
+	if e := r.entry(o.ID); e != nil {
+		return &e.Left
 	}
 	return nil
 }
@@ -193,7 +193,7 @@ func (r *record) collisions(a, b *group) []string {
 	}
 	for _, g := range []*group{a, b} {
 		for _, o := range r.sold()[g.grant] {
-			for _, i := range r.ledgerOf[o.ID] {
+			for _, i := range r.entries(o.ID) {
 				if e := &r.Ledger[i]; e.Basis != nil && *e.Basis != e.Found {
 					out = append(out, r.overwrite(e))
 				}

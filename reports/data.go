@@ -120,7 +120,7 @@ func encode(r *store.Result, h *history.History, d *derived, fs []fault, limit i
 		for i, v := range r.Properties[p].Violations {
 			m := mark{Property: string(p), N: i + 1, From: int64(v.StartS * 1e6), To: int64(v.EndS * 1e6), Ops: []int{}}
 			for _, id := range v.Operations {
-				if k, ok := d.Index[id]; ok && at[k] >= 0 {
+				if k, ok := d.Index.Get(id); ok && at[k] >= 0 {
 					m.Ops = append(m.Ops, at[k])
 					o := &h.Operations[k]
 					t.Details[at[k]] = details{clip(o.Token), o.Fence, o.Attempts, o.Count, o.Basis, o.Left}
@@ -212,7 +212,7 @@ func (t *timeline) ledger(h *history.History, d *derived, at []int) {
 	var left int64
 	last := 0
 	for _, e := range h.Ledger {
-		i, ok := d.Index[e.Op]
+		i, ok := d.Index.Get(e.Op)
 		if !ok || at[i] < 0 {
 			continue
 		}

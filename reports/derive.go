@@ -3,6 +3,7 @@ package reports
 import (
 	"cmp"
 	"slices"
+	"sync"
 
 	"picklock/harness/history"
 )
@@ -44,7 +45,7 @@ type derived struct {
 	// Ends are the operations' ends as they can be drawn: an operation that has no known
 	// return ends where its worker is next heard of, dies, or the record stops.
 	Ends  []int64
-	Index map[int64]int // operation id to index
+	Index history.Index // operation id to index
 	Holds []hold        // by From
 }
 
@@ -57,32 +58,41 @@ func derive(h *history.History) *derived {
 	d := &derived{
 		LaneOf: make([]int, len(h.Operations)),
 		Ends:   make([]int64, len(h.Operations)),
-		Index:  make(map[int64]int, len(h.Operations)),
 	}
 	d.lanes(h)
-	d.ends(h)
+	var ends sync.WaitGroup
+	ends.Go(func() { d.ends(h) })
 	d.holds(h)
+	ends.Wait()
 	return d
 }
 
 func (d *derived) lanes(h *history.History) {
-	seen := map[lane]int{}
+	numbers := map[lane]int{} // in the order in which they are first heard of
+	last, n := lane{}, -1
 	for i := range h.Operations {
 		o := &h.Operations[i]
-		d.Index[o.ID] = i
-		seen[lane{o.Client, o.Worker}] = 0
-	}
-	for l := range seen {
-		d.Lanes = append(d.Lanes, l)
+		d.Index.Put(o.ID, i)
+		if l := (lane{o.Client, o.Worker}); n < 0 || l != last {
+			known := false
+			if n, known = numbers[l]; !known {
+				n = len(d.Lanes)
+				numbers[l] = n
+				d.Lanes = append(d.Lanes, l)
+			}
+			last = l
+		}
+		d.LaneOf[i] = n
 	}
 	slices.SortFunc(d.Lanes, func(a, b lane) int {
 		return cmp.Or(cmp.Compare(a.Client, b.Client), cmp.Compare(a.Worker, b.Worker))
 	})
+	place := make([]int, len(d.Lanes))
 	for i, l := range d.Lanes {
-		seen[l] = i
+		place[numbers[l]] = i
 	}
-	for i := range h.Operations {
-		d.LaneOf[i] = seen[lane{h.Operations[i].Client, h.Operations[i].Worker}]
+	for i, n := range d.LaneOf {
+		d.LaneOf[i] = place[n]
 	}
 }
 
@@ -106,17 +116,22 @@ func (d *derived) ends(h *history.History) {
 }
 
 func (d *derived) holds(h *history.History) {
-	released := map[int64]int64{} // grant to the first release's invocation
-	extended := map[int64]int64{} // grant to the end of its prolonged lease
+	// By the acquire that a grant is named after.
+	released := make([]int64, len(h.Operations)) // the first release's invocation plus one; 0: none
+	extended := make([]int64, len(h.Operations)) // the end of the prolonged lease
 	for i := range h.Operations {
 		o := &h.Operations[i]
+		extends := o.Op == history.Extend && o.Outcome == history.OutcomeOK && o.Validity > 0
+		if o.Op != history.Release && !extends {
+			continue
+		}
+		at, known := d.Index.Find(o.Grant)
 		switch {
-		case o.Op == history.Release:
-			if t, twice := released[o.Grant]; !twice || o.Invoke < t {
-				released[o.Grant] = o.Invoke
-			}
-		case o.Op == history.Extend && o.Outcome == history.OutcomeOK && o.Validity > 0:
-			extended[o.Grant] = max(extended[o.Grant], leaseStart(o)+o.Validity)
+		case !known:
+		case extends:
+			extended[at] = max(extended[at], leaseStart(o)+o.Validity)
+		case released[at] == 0 || o.Invoke < released[at]-1:
+			released[at] = o.Invoke + 1
 		}
 	}
 	lost := map[int64]int64{}
@@ -138,9 +153,9 @@ func (d *derived) holds(h *history.History) {
 		case o.Validity <= 0:
 			x.Lease = history.Never
 		default:
-			x.Lease = max(leaseStart(o)+o.Validity, extended[o.ID])
+			x.Lease = max(leaseStart(o)+o.Validity, extended[i])
 		}
-		if t, ok := released[o.ID]; ok && t <= x.To {
+		if t := released[i] - 1; t >= 0 && t <= x.To {
 			x.To, x.Ending = t, endReleased
 		}
 		if t, ok := deathAfter(h, o.Client, x.From); ok && t < x.To {

@@ -96,7 +96,7 @@ type (
 	}
 )
 
-func newPage(r *store.Result, h *history.History, links []Link) (*page, error) {
+func newPage(r *store.Result, h *history.History, links []Link, drawn func() ([]chartView, error)) (*page, error) {
 	p := &page{Test: &r.Test, Recipe: recipe(&r.Test), Rerun: strings.Split(r.Rerun, " ")}
 	if err := p.assets(); err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func newPage(r *store.Result, h *history.History, links []Link) (*page, error) {
 			return nil, err
 		}
 		p.Data = template.JS(data) // encode escapes what could end the script element
-		if p.Charts, err = charts(r, h); err != nil {
+		if p.Charts, err = drawn(); err != nil {
 			p.Notices = append(p.Notices, notice{"A chart is missing.", err.Error()})
 		}
 		p.stock(h)

@@ -30,7 +30,7 @@ const (
 func still(id string, v models.Violation, h *history.History, d *derived, fs []fault, ttl int64) string {
 	p := &picture{id: id, h: h, d: d, v: v, w: window(v, h, d, ttl), held: involvedHolds(v, h, d), ops: map[int]bool{}}
 	for _, id := range v.Operations {
-		if i, ok := d.Index[id]; ok {
+		if i, ok := d.Index.Get(id); ok {
 			p.ops[i] = true
 		}
 	}
@@ -233,7 +233,7 @@ func (p *picture) ledger() {
 	p.text("lane-name", 2, y+laneLow/2+4, "start", "writes to stock")
 	last := -1.0
 	for _, e := range p.h.Ledger {
-		i, ok := p.d.Index[e.Op]
+		i, ok := p.d.Index.Get(e.Op)
 		if !ok || !p.seen(p.d.Ends[i], p.d.Ends[i]) {
 			continue
 		}

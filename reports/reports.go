@@ -17,6 +17,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"picklock/harness/history"
 	"picklock/harness/store"
@@ -43,18 +46,20 @@ type Link struct {
 // not keep the report from being written: the error then says what is missing from it.
 func Write(dir string, r *store.Result, h *history.History) error {
 	links, missing := writePictures(dir, r, h)
+	drawn := sync.OnceValues(func() ([]chartView, error) { return charts(r, h) })
+	var others errgroup.Group
 	if h != nil {
-		missing = errors.Join(missing, writeCharts(dir, r, h))
+		others.Go(func() error { return writeCharts(dir, drawn) })
 	}
 	for _, name := range []string{"results.json", "test.json", "history.jsonl", "junit.xml"} {
 		links = append(links, Link{Text: name, Href: name})
 	}
-	err := writeFile(filepath.Join(dir, ReportFile), func(w io.Writer) error { return HTML(w, r, h, links) })
-	return errors.Join(err, missing)
+	err := writeFile(filepath.Join(dir, ReportFile), func(w io.Writer) error { return writePage(w, r, h, links, drawn) })
+	return errors.Join(err, missing, others.Wait())
 }
 
-func writeCharts(dir string, r *store.Result, h *history.History) error {
-	cs, err := charts(r, h)
+func writeCharts(dir string, drawn func() ([]chartView, error)) error {
+	cs, err := drawn()
 	if len(cs) == 0 {
 		return err
 	}
@@ -136,7 +141,11 @@ func safeName(s string) string {
 // HTML writes the report as one self-contained page: it loads nothing, and only its
 // links lead out of it. Where h is nil, there are no timeline, charts or pictures.
 func HTML(w io.Writer, r *store.Result, h *history.History, links []Link) error {
-	p, err := newPage(r, h, links)
+	return writePage(w, r, h, links, func() ([]chartView, error) { return charts(r, h) })
+}
+
+func writePage(w io.Writer, r *store.Result, h *history.History, links []Link, drawn func() ([]chartView, error)) error {
+	p, err := newPage(r, h, links, drawn)
 	if err != nil {
 		return fmt.Errorf("prepare the report: %w", err)
 	}

@@ -85,7 +85,7 @@ func window(v models.Violation, h *history.History, d *derived, ttl int64) span 
 	w := span{at(v.StartS), max(at(v.EndS), at(v.StartS))}
 	var longest int64
 	for _, id := range v.Operations {
-		i, ok := d.Index[id]
+		i, ok := d.Index.Get(id)
 		if !ok {
 			continue
 		}
@@ -119,7 +119,7 @@ func involvedHolds(v models.Violation, h *history.History, d *derived) []bool {
 	grants := map[int64]bool{}
 	for _, id := range v.Operations {
 		grants[id] = true
-		if i, ok := d.Index[id]; ok && h.Operations[i].Grant != 0 {
+		if i, ok := d.Index.Get(id); ok && h.Operations[i].Grant != 0 {
 			grants[h.Operations[i].Grant] = true
 		}
 	}

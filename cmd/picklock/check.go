@@ -72,12 +72,12 @@ disagree.`,
 }
 
 // lean lets memory grow without collections while a check is so small that it ends before
-// it has 700 MiB: they take longer than the check itself, and have the system map memory
+// it has 900 MiB: they take longer than the check itself, and have the system map memory
 // that nobody has written to yet. A larger one does as always.
 func lean(dir store.Dir) {
 	if st, err := os.Stat(dir.Path(store.HistoryFile)); err == nil && st.Size() < 500e6 {
 		debug.SetGCPercent(-1)
-		debug.SetMemoryLimit(700 << 20)
+		debug.SetMemoryLimit(900 << 20)
 	}
 }
 

@@ -6,11 +6,19 @@ package history
 // value is empty and ready. Several may call Get at once while nobody calls Put.
 type Index struct {
 	pages  map[int64]*page
-	last   *page // the one of the last Put
-	number int64 // of last
+	recent [1 << recentBits]recentPage // where Put was last
 	free   []page
 	n      int
 }
+
+// recentPage is a page with its number. Those who write a history side by side have each
+// a stretch of IDs, and so a page, of their own.
+type recentPage struct {
+	number int64
+	page   *page
+}
+
+const recentBits = 8
 
 const pageBits = 4
 
@@ -22,28 +30,46 @@ func (x *Index) Len() int { return x.n }
 
 // Get gives what was put at id; false: nothing.
 func (x *Index) Get(id int64) (int, bool) {
-	number := id >> pageBits
-	p := x.last
-	if p == nil || x.number != number {
-		if p = x.pages[number]; p == nil {
-			return 0, false
-		}
+	p := x.pages[id>>pageBits]
+	if p == nil {
+		return 0, false
 	}
 	v := p[id&(1<<pageBits-1)]
 	return int(v) - 1, v != 0
 }
 
+// Find is Get for one caller alone, not beside others: it is faster where the IDs lie close
+// to those of the last calls.
+func (x *Index) Find(id int64) (int, bool) {
+	number := id >> pageBits
+	near := x.near(number)
+	if near.page == nil || near.number != number {
+		p := x.pages[number]
+		if p == nil {
+			return 0, false
+		}
+		near.page, near.number = p, number
+	}
+	v := near.page[id&(1<<pageBits-1)]
+	return int(v) - 1, v != 0
+}
+
+func (x *Index) near(number int64) *recentPage {
+	return &x.recent[uint64(number)*0x9e3779b97f4a7c15>>(64-recentBits)]
+}
+
 // Put puts v, which must be at least 0 and below 2^31-1, at id.
 func (x *Index) Put(id int64, v int) {
 	number := id >> pageBits
-	if x.last == nil || x.number != number {
+	near := x.near(number)
+	if near.page == nil || near.number != number {
 		p := x.pages[number]
 		if p == nil {
 			p = x.page(number)
 		}
-		x.last, x.number = p, number
+		near.page, near.number = p, number
 	}
-	at := &x.last[id&(1<<pageBits-1)]
+	at := &near.page[id&(1<<pageBits-1)]
 	if *at == 0 {
 		x.n++
 	}
