@@ -98,9 +98,20 @@ func (w *Writer) Close() error {
 // file that reads to its last byte; otherwise it says how the tail is torn and how much
 // was read. Damage anywhere else is ErrDamaged with the line.
 func ReadEvents(r io.Reader) (events []Event, broken string, err error) {
+	broken, err = eachEvent(r, func(e *Event, _ int64, _ int) { events = append(events, *e) })
+	if err != nil {
+		return nil, "", err
+	}
+	return events, broken, nil
+}
+
+// eachEvent gives each event of a history file with its line's place and length in bytes,
+// without the newline. Otherwise it is ReadEvents.
+func eachEvent(r io.Reader, each func(e *Event, at int64, length int)) (broken string, err error) {
 	in := bufio.NewReaderSize(r, 1<<20)
 	var sum uint32
 	var long []byte
+	at := int64(0)
 	for n := 1; ; n++ {
 		line, err := in.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {
@@ -112,28 +123,30 @@ func ReadEvents(r io.Reader) (events []Event, broken string, err error) {
 			line = long
 		}
 		if err != nil && !errors.Is(err, io.EOF) {
-			return nil, "", fmt.Errorf("line %d: %w", n, err)
+			return "", fmt.Errorf("line %d: %w", n, err)
 		}
 		last := err != nil // no newline: the file ends here
 		if last && len(bytes.TrimRight(line, "\x00")) == 0 {
 			if len(line) > 0 {
-				return events, fmt.Sprintf("after line %d come %d zero bytes", n-1, len(line)), nil
+				return fmt.Sprintf("after line %d come %d zero bytes", n-1, len(line)), nil
 			}
-			return events, "", nil
+			return "", nil
 		}
-		e, next, lineErr := parseLine(bytes.TrimSuffix(line, []byte("\n")), sum)
+		text := bytes.TrimSuffix(line, []byte("\n"))
+		e, next, lineErr := parseLine(text, sum)
 		switch {
 		case lineErr == nil:
-			events = append(events, e)
+			each(&e, at, len(text))
 			sum = next
 		case last:
-			return events, fmt.Sprintf("line %d, the last, is torn after %d bytes", n, len(line)), nil
+			return fmt.Sprintf("line %d, the last, is torn after %d bytes", n, len(line)), nil
 		default:
-			return nil, "", fmt.Errorf("%w: line %d: %w", ErrDamaged, n, lineErr)
+			return "", fmt.Errorf("%w: line %d: %w", ErrDamaged, n, lineErr)
 		}
 		if last {
-			return events, "", nil
+			return "", nil
 		}
+		at += int64(len(line))
 	}
 }
 

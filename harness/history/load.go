@@ -8,15 +8,14 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 )
 
 // Reading is the limit of checking, so Load reads a file in chunks, several at a time, and
 // turns lines straight into operations. Beyond the result it needs the chunks at hand and
-// an index of some bytes per operation only. The events as such (ReadEvents, Assemble) are
-// made only where the record is strange.
+// an index of some bytes per operation only. Where the record is strange it is read a second
+// time, event by event (loadStrange).
 //
 // A million operations are 364 MB of text and take 1.2 s of processor time, shared by all
 // cores, and 300 MB of memory (a busy machine of two cores; one event after the other it
@@ -89,29 +88,6 @@ func load(in io.ReaderAt, size int64, journals string, chunk int64) (*History, e
 		}
 	}
 	h, err := g.history()
-	if err != nil {
-		return nil, contradiction{err}
-	}
-	if !whole {
-		h.breaksOff(broken)
-	}
-	return h, nil
-}
-
-// loadStrange reads a history whose events must be looked at one by one.
-func loadStrange(in io.ReaderAt, size int64, journals string) (*History, error) {
-	events, broken, err := ReadEvents(io.NewSectionReader(in, 0, size))
-	if err != nil {
-		return nil, err
-	}
-	whole := slices.ContainsFunc(events, func(e Event) bool { return e.Type == End })
-	if !whole {
-		broken = ending(broken, len(events))
-		if events, err = salvage(events, journals); err != nil {
-			return nil, journalError{err}
-		}
-	}
-	h, err := Assemble(events)
 	if err != nil {
 		return nil, contradiction{err}
 	}
@@ -216,27 +192,6 @@ func (g *gathering) salvage(journals string) error {
 		p.add(&more[i])
 	}
 	return g.take(p, g.size)
-}
-
-// salvage adds what the journals hold beyond events.
-func salvage(events []Event, journals string) ([]Event, error) {
-	type key struct {
-		id, time int64
-		typ      Type
-		client   int
-	}
-	have := make(map[key]bool, len(events))
-	of := func(e *Event) key { return key{e.ID, e.Time, e.Type, e.Client} }
-	for i := range events {
-		have[of(&events[i])] = true
-	}
-	err := eachJournal(journals, func(e *Event) error {
-		if !have[of(e)] {
-			events = append(events, *e)
-		}
-		return nil
-	})
-	return events, err
 }
 
 // eachJournal gives every event of the journals in a folder.
