@@ -20,15 +20,7 @@ var ErrNotAMatrix = errors.New("not the folder of a stored matrix")
 
 // Write replaces the matrix in dir, as a whole or not at all.
 func (m *Matrix) Write(dir string) error {
-	b, err := json.MarshalIndent(m, "", "  ")
-	if err != nil {
-		return err
-	}
-	next := filepath.Join(dir, "."+File)
-	if err := os.WriteFile(next, append(b, '\n'), 0o644); err != nil {
-		return err
-	}
-	return os.Rename(next, filepath.Join(dir, File))
+	return writeJSON(dir, File, m)
 }
 
 // Read reads the matrix in dir, or the file itself. An error that wraps ErrNotAMatrix says
@@ -53,4 +45,17 @@ func Read(dir string) (*Matrix, error) {
 		m.Store = filepath.Dir(filepath.Dir(filepath.Dir(filepath.Dir(abs))))
 	}
 	return m, nil
+}
+
+// writeJSON replaces a file as a whole or not at all.
+func writeJSON(dir, name string, v any) error {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	next := filepath.Join(dir, "."+name)
+	if err := os.WriteFile(next, append(b, '\n'), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(next, filepath.Join(dir, name))
 }

@@ -1,0 +1,285 @@
+package matrix
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+
+	"picklock/harness"
+	"picklock/harness/setup"
+)
+
+// Source is a matrix file: what to run, before it is multiplied out (see Plan).
+type Source struct {
+	Name    string      `yaml:"name"`    // letters, digits and -_. : it becomes a folder
+	About   string      `yaml:"about"`   // a line for lists
+	Options setup.Setup `yaml:"options"` // of every test, where its group says nothing else
+	Groups  []Group     `yaml:"groups"`
+
+	file string    // as errors name it
+	tree *ast.File // for the places in it
+}
+
+// Group is a product: each of its locks × deductions × topologies × nemeses × servers is a
+// cell, but for those left out.
+type Group struct {
+	Name       string  `yaml:"name"`
+	Locks      words   `yaml:"locks"`      // "all": every lock of the registry; so with the next three
+	Deductions words   `yaml:"deductions"` // default: read-write
+	Topologies words   `yaml:"topologies"` // default: single
+	Nemeses    faults  `yaml:"nemeses"`    // not beside options: {faults: ...}, which are then the cells' nemesis
+	Servers    words   `yaml:"servers"`    // default: what the runtime has
+	Seeds      seeds   `yaml:"seeds"`      // default: one, from 1
+	Variant    string  `yaml:"variant"`    // tells the cells from those of a group that differs in options alone
+	Where      string  `yaml:"where"`      // "possible": what a lock or a topology cannot do is left out
+	Except     []Match `yaml:"except"`
+	// Expect replaces what is known of the lock, property by property; of several that fit
+	// a cell the last one counts.
+	Expect  []Override  `yaml:"expect"`
+	Options setup.Setup `yaml:"options"`
+}
+
+// Match picks cells of a group. Each field is a name, or a pattern such as kill-*, or a
+// list of which one must fit; a field that is not said fits everything. Nemesis is compared
+// with Cell.Fault.
+type Match struct {
+	Lock     words `yaml:"lock"`
+	Deduct   words `yaml:"deduct"`
+	Topology words `yaml:"topology"`
+	Nemesis  words `yaml:"nemesis"`
+	Server   words `yaml:"server"`
+}
+
+// Override says what a property is expected to be in some cells.
+type Override struct {
+	Match    `yaml:",inline"`
+	Property string `yaml:"property"`
+	Verdict  string `yaml:"verdict"` // "valid", "violated" or "either"
+	Why      string `yaml:"why"`
+}
+
+// words is a list of words, or one.
+type words []string
+
+func (w *words) UnmarshalYAML(decode func(any) error) error {
+	var all []string
+	err := decode(&all)
+	if err == nil {
+		*w = all
+		return nil
+	}
+	var one string
+	if decode(&one) != nil {
+		return err
+	}
+	*w = words{one}
+	return nil
+}
+
+// faults is a list of faults, or of lists of faults that a cell has together; or one.
+type faults []words
+
+func (f *faults) UnmarshalYAML(decode func(any) error) error {
+	var all []words
+	err := decode(&all)
+	if err == nil {
+		*f = all
+		return nil
+	}
+	var one string
+	if decode(&one) != nil {
+		return err
+	}
+	*f = faults{{one}}
+	return nil
+}
+
+// seeds is how many seeds, and from where on: 3, or {count: 3, first: 7}.
+type seeds struct {
+	Count int
+	First uint64
+}
+
+func (s *seeds) UnmarshalYAML(decode func(any) error) error {
+	long := struct {
+		Count int    `yaml:"count"`
+		First uint64 `yaml:"first"`
+	}{1, 1}
+	if decode(&long.Count) != nil {
+		if err := decode(&long); err != nil {
+			return err
+		}
+	}
+	*s = seeds{long.Count, long.First}
+	return nil
+}
+
+// fileError is a mistake in a matrix file, with its place. It wraps harness.ErrUsage.
+type fileError struct{ text string }
+
+func (e *fileError) Error() string { return e.text }
+
+func (e *fileError) Unwrap() error { return harness.ErrUsage }
+
+// Parse reads a matrix file; file is what errors call it. Unknown fields are errors. An
+// error is one line that says where the mistake is, and wraps harness.ErrUsage.
+func Parse(file string, text []byte) (*Source, error) {
+	s := &Source{file: file}
+	tree, err := parser.ParseBytes(text, 0)
+	if err != nil {
+		return nil, s.wrong(err, nil)
+	}
+	s.tree = tree
+	if len(tree.Docs) > 1 {
+		return nil, s.at(tree.Docs[1].GetToken(), "a matrix file is one document, this is a second one")
+	}
+	err = yaml.NewDecoder(bytes.NewReader(text), yaml.Strict()).Decode(s)
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil, s.at(nil, "it is empty; it takes a name and groups (see picklock matrix show ladder --yaml)")
+	case err != nil:
+		return nil, s.wrong(err, tree.Docs[0].Body)
+	}
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Source) check() error {
+	if !isName(s.Name) {
+		return s.place("$.name", "the name of the matrix must be of letters, digits and -_. to become a folder, not %q", s.Name)
+	}
+	if len(s.Groups) == 0 {
+		return s.place("$.groups", "it has no groups; one is written like this: - {locks: [uuid-lua], nemeses: [none, pause-client]}")
+	}
+	if err := s.checkOptions("$.options", s.Options); err != nil {
+		return err
+	}
+	if len(s.Options.Faults) > 0 {
+		return s.place("$.options.faults", "faults are said by a group, under its own options")
+	}
+	for i, g := range s.Groups {
+		if err := s.checkOptions(group(i, "options"), g.Options); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkOptions refuses options that are the columns of a matrix.
+func (s *Source) checkOptions(path string, o setup.Setup) error {
+	for field, value := range map[string]string{"lock": o.Lock, "deduct": o.Deduct, "topology": o.Topology} {
+		if value != "" {
+			return s.place(path+"."+field, "%s is no option of a matrix: list it under %s of a group", field,
+				map[string]string{"lock": "locks", "deduct": "deductions", "topology": "topologies"}[field])
+		}
+	}
+	return nil
+}
+
+// isName: it can be a folder, and a part of a cell's ID.
+func isName(s string) bool {
+	return s != "" && !strings.HasPrefix(s, ".") && len(s) <= 64 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") == ""
+}
+
+// group is the path of a field of a group, or of an item of it.
+func group(i int, field string, item ...int) string {
+	path := fmt.Sprintf("$.groups[%d].%s", i, field)
+	for _, n := range item {
+		path += fmt.Sprintf("[%d]", n)
+	}
+	return path
+}
+
+// at is an error at a place; nil: of the file as a whole.
+func (s *Source) at(t *token.Token, format string, args ...any) error {
+	where := s.file
+	if t != nil && t.Position != nil {
+		where = fmt.Sprintf("%s:%d:%d", s.file, t.Position.Line, t.Position.Column)
+	}
+	return &fileError{where + ": " + strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")}
+}
+
+// place is an error at the node of that path, or at the nearest above it that the file has.
+func (s *Source) place(path, format string, args ...any) error {
+	for p := path; p != "$"; p = p[:strings.LastIndexAny(p, ".[")] {
+		where, err := yaml.PathString(p)
+		if err != nil {
+			break
+		}
+		if node, err := where.FilterFile(s.tree); err == nil && node != nil {
+			return s.at(begin(node), format, args...)
+		}
+	}
+	return s.at(nil, format, args...)
+}
+
+// begin is the first token of a node: of a mapping its first key.
+func begin(n ast.Node) *token.Token {
+	switch n := n.(type) {
+	case *ast.MappingNode:
+		if len(n.Values) > 0 && !n.IsFlowStyle {
+			return begin(n.Values[0])
+		}
+	case *ast.MappingValueNode:
+		return n.Key.GetToken()
+	}
+	return n.GetToken()
+}
+
+// wrong gives an error of the YAML library its place. Errors of values (a duration without
+// a unit) come without one: the place is that of the smallest part of root that has it.
+func (s *Source) wrong(err error, root ast.Node) error {
+	var y yaml.Error
+	if errors.As(err, &y) {
+		return s.at(y.GetToken(), "%s", y.GetMessage())
+	}
+	if root == nil {
+		return s.at(nil, "%s", err)
+	}
+	return s.at(begin(smallest(root, new(Source))), "%s", err)
+}
+
+// smallest is the first entry of a mapping that cannot be decoded into the field of to that
+// it names, or of what is below it.
+func smallest(n ast.Node, to any) ast.Node {
+	for _, entry := range entries(n) {
+		if yaml.NodeToValue(entry, to) == nil {
+			continue
+		}
+		switch entry.Key.String() {
+		case "options":
+			return smallest(entry.Value, new(setup.Setup))
+		case "groups":
+			list, ok := entry.Value.(*ast.SequenceNode)
+			if !ok {
+				return entry
+			}
+			for _, g := range list.Values {
+				if yaml.NodeToValue(g, new(Group)) != nil {
+					return smallest(g, new(Group))
+				}
+			}
+		}
+		return entry
+	}
+	return n
+}
+
+func entries(n ast.Node) []*ast.MappingValueNode {
+	switch n := n.(type) {
+	case *ast.MappingNode:
+		return n.Values
+	case *ast.MappingValueNode:
+		return []*ast.MappingValueNode{n}
+	}
+	return nil
+}
