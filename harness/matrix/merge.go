@@ -131,7 +131,7 @@ func write(parts []part, runs map[runID]entry, from map[runID]string, root, out 
 }
 
 // writeJournal writes the journal of the merged matrix: its runs in the order of the plan, as
-// if they were of one sitting that took as long.
+// if they were of one sitting.
 func writeJournal(m *Merged, whole Stored, runs map[runID]entry) (err error) {
 	j, _, err := openJournal(filepath.Join(m.Dir, JournalFile))
 	if err != nil {
@@ -232,5 +232,5 @@ func absent(parts []part, runs map[runID]entry) []string {
 	return all
 }
 
-// String tells what is missing in a line; empty: nothing.
+// Lacks tells what is missing in a line; empty: nothing.
 func (m *Merged) Lacks() string { return strings.Join(m.Absent, ", ") }
