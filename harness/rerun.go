@@ -27,7 +27,7 @@ func Rerun(t store.Test, dir string) string {
 		"--think", t.Think.String(), "--think-after", t.Pause.String(), "--rate", fmt.Sprint(t.Rate),
 		"--acquire-timeout", t.AcquireTimeout.String(), "--redis-timeout", t.RedisTimeout.String(), "--grace", t.Grace.String(),
 		"--min-sales", fmt.Sprint(t.MinSales), "--min-contention", fmt.Sprint(t.MinContention),
-		"--check-timeout", t.CheckTimeout.String(), "--customer", quoted(t.Customer),
+		"--check-timeout", t.CheckTimeout.String(), "--customer", Quoted(t.Customer),
 	}
 	if t.Checker != "" && t.Checker != string(models.Fast) {
 		args = append(args, "--checker", t.Checker)
@@ -39,7 +39,7 @@ func Rerun(t store.Test, dir string) string {
 		args = append(args, "--nodes", fmt.Sprint(t.Nodes))
 	}
 	for _, c := range t.Config {
-		args = append(args, "--config", quoted(c))
+		args = append(args, "--config", Quoted(c))
 	}
 	if len(t.Addrs) > 0 {
 		for _, a := range t.Addrs {
@@ -60,8 +60,8 @@ func Rerun(t store.Test, dir string) string {
 	return strings.Join(args, " ")
 }
 
-// quoted is a word as a shell takes it.
-func quoted(s string) string {
+// Quoted is a word as a shell takes it.
+func Quoted(s string) string {
 	if !strings.ContainsAny(s, " \t'\"\\$&|;<>()*?[]{}~#!`") && s != "" {
 		return s
 	}

@@ -3,10 +3,15 @@ package locks
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
-// All returns every lock, in the order in which the seeds develop them.
-func All() []Spec {
+// All returns every lock, in the order in which the seeds develop them. What the specs
+// have inside is shared, and is not to be changed.
+func All() []Spec { return slices.Clone(all()) }
+
+// all makes the registry once: a matrix looks thousands of locks up.
+var all = sync.OnceValue(func() []Spec {
 	return []Spec{
 		none(),
 		localMutex(),
@@ -36,7 +41,7 @@ func All() []Spec {
 		redlock(),
 		multilock(),
 	}
-}
+})
 
 // Lookup returns the lock of that name, which may choose options: "redlock" or
 // "redlock:quorum=2,clock=wall". ok is false if there is no such lock; err says in one
