@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -112,13 +113,21 @@ func (s *seeds) UnmarshalYAML(decode func(any) error) error {
 		Count int    `yaml:"count"`
 		First uint64 `yaml:"first"`
 	}{1, 1}
-	if decode(&long.Count) != nil {
-		if err := decode(&long); err != nil {
-			return err
-		}
+	var said any
+	if err := decode(&said); err != nil {
+		return err
+	}
+	var err error
+	switch said.(type) {
+	case int64, uint64:
+		err = decode(&long.Count)
+	case map[string]any:
+		err = decode(&long)
+	default:
+		err = errors.New("seeds are how many there are, such as 3, or {count: 3, first: 7}")
 	}
 	*s = seeds{long.Count, long.First}
-	return nil
+	return err
 }
 
 // fileError is a mistake in a matrix file, with its place. It wraps harness.ErrUsage.
@@ -132,25 +141,42 @@ func (e *fileError) Unwrap() error { return harness.ErrUsage }
 // error is one line that says where the mistake is, and wraps harness.ErrUsage.
 func Parse(file string, text []byte) (*Source, error) {
 	s := &Source{file: file}
-	tree, err := parser.ParseBytes(text, 0)
+	read := new(Source) // an error leaves what it decodes into in no particular state
+	err := guarded(func() (err error) {
+		if s.tree, err = parser.ParseBytes(text, 0); err != nil {
+			return s.wrong(err, nil)
+		}
+		if docs := s.tree.Docs; len(docs) > 1 {
+			return s.at(docs[1].GetToken(), "a matrix file is one document, this is a second one")
+		}
+		err = yaml.NewDecoder(bytes.NewReader(text), yaml.Strict()).Decode(read)
+		switch {
+		case errors.Is(err, io.EOF):
+			return s.at(nil, "it is empty; it takes a name and groups (see picklock matrix show ladder --yaml)")
+		case err != nil:
+			return s.wrong(err, s.tree.Docs[0].Body)
+		}
+		return nil
+	})
 	if err != nil {
-		return nil, s.wrong(err, nil)
-	}
-	s.tree = tree
-	if len(tree.Docs) > 1 {
-		return nil, s.at(tree.Docs[1].GetToken(), "a matrix file is one document, this is a second one")
-	}
-	err = yaml.NewDecoder(bytes.NewReader(text), yaml.Strict()).Decode(s)
-	switch {
-	case errors.Is(err, io.EOF):
-		return nil, s.at(nil, "it is empty; it takes a name and groups (see picklock matrix show ladder --yaml)")
-	case err != nil:
-		return nil, s.wrong(err, tree.Docs[0].Body)
-	}
-	if err := s.check(); err != nil {
+		if !errors.Is(err, harness.ErrUsage) {
+			err = s.at(nil, "%s", err)
+		}
 		return nil, err
 	}
-	return s, nil
+	read.file, read.tree = s.file, s.tree
+	return read, read.check()
+}
+
+// guarded makes errors of the panics with which the YAML library answers some nonsense, such
+// as "groups: ! ".
+func guarded(do func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("it is no YAML that can be read: %v", p)
+		}
+	}()
+	return do()
 }
 
 func (s *Source) check() error {
@@ -210,16 +236,21 @@ func (s *Source) at(t *token.Token, format string, args ...any) error {
 
 // place is an error at the node of that path, or at the nearest above it that the file has.
 func (s *Source) place(path, format string, args ...any) error {
-	for p := path; p != "$"; p = p[:strings.LastIndexAny(p, ".[")] {
-		where, err := yaml.PathString(p)
-		if err != nil {
-			break
-		}
-		if node, err := where.FilterFile(s.tree); err == nil && node != nil {
-			return s.at(begin(node), format, args...)
-		}
+	var t *token.Token
+	for p := path; p != "$" && t == nil; p = p[:strings.LastIndexAny(p, ".[")] {
+		_ = guarded(func() error { // what is not found there is looked for above
+			where, err := yaml.PathString(p)
+			if err != nil {
+				return err
+			}
+			node, err := where.FilterFile(s.tree)
+			if err == nil {
+				t = begin(node)
+			}
+			return err
+		})
 	}
-	return s.at(nil, format, args...)
+	return s.at(t, format, args...)
 }
 
 // begin is the first token of a node: of a mapping its first key.
@@ -238,6 +269,10 @@ func begin(n ast.Node) *token.Token {
 // wrong gives an error of the YAML library its place. Errors of values (a duration without
 // a unit) come without one: the place is that of the smallest part of root that has it.
 func (s *Source) wrong(err error, root ast.Node) error {
+	var kind *yaml.TypeError
+	if errors.As(err, &kind) {
+		return s.at(kind.GetToken(), "%s is wanted here, not %s", inWords(kind.DstType), inWords(kind.SrcType))
+	}
 	var y yaml.Error
 	if errors.As(err, &y) {
 		return s.at(y.GetToken(), "%s", y.GetMessage())
@@ -246,6 +281,24 @@ func (s *Source) wrong(err error, root ast.Node) error {
 		return s.at(nil, "%s", err)
 	}
 	return s.at(begin(smallest(root, new(Source))), "%s", err)
+}
+
+// inWords tells what a YAML value is for that type. YAML takes what has a colon in it for a
+// mapping, also where it is meant as text.
+func inWords(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "text (in quotes, if it has signs of YAML in it)"
+	case reflect.Slice, reflect.Array:
+		return "a list"
+	case reflect.Map, reflect.Struct:
+		return "a mapping"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Interface:
+		return "nothing"
+	}
+	return "a whole number"
 }
 
 // smallest is the first entry of a mapping that cannot be decoded into the field of to that
