@@ -34,6 +34,7 @@ type Cell struct {
 	Speed   map[Measure]Sample
 
 	result *matrix.Result // with the stories; nil in a baseline
+	listed bool           // the baseline has a row of the cell itself
 }
 
 // Measure is the name of a measured value, as in results.json.
@@ -63,6 +64,9 @@ type Sample struct {
 // by microseconds does not differ.
 const resolution = 0.05
 
+// smallest is the smallest rate or latency that counts as measured.
+const smallest = 1e-6
+
 // scale is where differences of a measure are alike whatever its size: the logarithm of
 // rates and latencies, and of a share the arcsine of its root, which evens out the
 // variance (Anscombe 1948). Values that cannot be measured are not ok.
@@ -73,9 +77,9 @@ func (m Measure) scale(v float64) (x float64, ok bool) {
 	case m == Availability:
 		return math.Asin(math.Sqrt(v)), v >= 0 && v <= 1
 	case m == SalesPerS:
-		return math.Log(v), v > 0
+		return math.Log(v), v >= smallest
 	}
-	return math.Log(v + resolution), v > 0
+	return math.Log(v + resolution), v >= smallest
 }
 
 // unscale is the inverse of scale.

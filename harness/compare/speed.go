@@ -17,13 +17,18 @@ const (
 	Practical      = 0.25
 	PracticalShare = 0.10
 
-	fewest  = 6    // comparable cells: with fewer the machine and the locks cannot be told apart
-	alike   = 0.2  // by how much the loads of comparable cells may differ in length
-	finest  = 0.03 // no noise is smaller, on the scale of a measure
-	heavy   = 4    // degrees of freedom of a cell with less than three runs on a side: a wild one is not outvoted
-	lighter = 25   // degrees of freedom at most: noise has heavier tails than the normal distribution
-	tame    = 20   // degrees of freedom of the median over a lock's cells; half as many where cells have less than three runs
-	among   = 0.01 // a cell's own p-value, uncorrected, in a lock that has become slower as a whole
+	fewest = 6    // comparable cells: with fewer the machine and the locks cannot be told apart
+	alike  = 0.2  // by how much the loads of comparable cells may differ in length
+	finest = 0.03 // no noise is smaller, on the scale of a measure
+
+	// Degrees of freedom at most: how heavy the tails of the noise are taken to be. They are
+	// chosen so that simulated nights of the same code do not differ (TestSameCode).
+	heavy    = 4  // of a cell with one or two runs on a side
+	middling = 12 // with three or four
+	lighter  = 25 // with more
+	tame     = 20 // of the median over a lock's cells; half as many where cells have one or two runs
+
+	among = 0.01 // a cell's own p-value, uncorrected, in a lock that has become slower as a whole
 )
 
 // Shift is what a measure did in all cells together: what the machine, or the whole
@@ -224,8 +229,11 @@ func judge(m Measure, pairs []pair, of []int) Shift {
 			w := min(df, 1e4)
 			within = math.Sqrt((w*prior*prior + n*within*within) / (w + n))
 		}
-		if p.a.Of < 3 || p.b.Of < 3 {
-			p.df = min(p.df, heavy) // the median of two is their mean: one wild run moves it
+		switch runs := min(p.a.Of, p.b.Of); {
+		case runs < 3: // the median of two is their mean: one wild run moves it
+			p.df = min(p.df, heavy)
+		case runs < 5: // it takes two
+			p.df = min(p.df, middling)
 		}
 		p.noise = max(finest, overCells, within)
 		p.excess = p.by - shift
