@@ -32,6 +32,7 @@ deps:
 	command -v redis-server >/dev/null || missing="$$missing redis-server"; \
 	command -v gcc >/dev/null || missing="$$missing gcc libc6-dev"; \
 	command -v iptables >/dev/null || missing="$$missing iptables"; \
+	command -v xmllint >/dev/null || missing="$$missing libxml2-utils"; \
 	if [ -n "$$missing" ]; then \
 	  echo "installing:$$missing"; \
 	  sudo=""; [ "$$(id -u)" = 0 ] || sudo=sudo; \

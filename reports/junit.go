@@ -1,47 +1,13 @@
 package reports
 
 import (
-	"encoding/xml"
 	"fmt"
 	"io"
 	"strings"
 
 	"picklock/harness/store"
 	"picklock/models"
-)
-
-type (
-	junitSuites struct {
-		XMLName xml.Name   `xml:"testsuites"`
-		Suite   junitSuite `xml:"testsuite"`
-	}
-	junitSuite struct {
-		Name       string      `xml:"name,attr"`
-		Tests      int         `xml:"tests,attr"`
-		Failures   int         `xml:"failures,attr"`
-		Errors     int         `xml:"errors,attr"`
-		Time       string      `xml:"time,attr"`
-		Timestamp  string      `xml:"timestamp,attr,omitempty"`
-		Properties []junitPair `xml:"properties>property"`
-		Cases      []junitCase `xml:"testcase"`
-	}
-	junitPair struct {
-		Name  string `xml:"name,attr"`
-		Value string `xml:"value,attr"`
-	}
-	junitCase struct {
-		Class   string        `xml:"classname,attr"`
-		Name    string        `xml:"name,attr"`
-		Time    string        `xml:"time,attr"`
-		Failure *junitProblem `xml:"failure,omitempty"`
-		Error   *junitProblem `xml:"error,omitempty"`
-		Out     string        `xml:"system-out,omitempty"`
-	}
-	junitProblem struct {
-		Message string `xml:"message,attr"`
-		Type    string `xml:"type,attr"`
-		Text    string `xml:",cdata"`
-	}
+	"picklock/reports/junit"
 )
 
 // JUnit writes the result as JUnit XML: one test case per property. A violated property
@@ -49,15 +15,12 @@ type (
 // skipped. A vacuous test, and a record that breaks off, add an error of their own:
 // what could be judged then proves too little.
 func JUnit(w io.Writer, r *store.Result) error {
-	s := junitSuite{
-		Name: r.Test.Name, Time: fmt.Sprintf("%.3f", r.Measures.DurationS),
-		Properties: []junitPair{{"seed", fmt.Sprint(r.Test.Seed)}, {"verdict", string(r.Verdict)}, {"rerun", r.Rerun}},
+	s := junit.Suite{
+		Name: r.Test.Name, Time: r.Measures.DurationS, Timestamp: r.Test.Started,
+		Properties: []junit.Pair{{Name: "seed", Value: fmt.Sprint(r.Test.Seed)}, {Name: "verdict", Value: string(r.Verdict)}, {Name: "rerun", Value: r.Rerun}},
 	}
-	if !r.Test.Started.IsZero() {
-		s.Timestamp = r.Test.Started.UTC().Format("2006-01-02T15:04:05")
-	}
-	add := func(name string) *junitCase {
-		s.Cases = append(s.Cases, junitCase{Class: "picklock." + r.Test.Name, Name: name, Time: "0"})
+	add := func(name string) *junit.Case {
+		s.Cases = append(s.Cases, junit.Case{Class: "picklock." + r.Test.Name, Name: name})
 		return &s.Cases[len(s.Cases)-1]
 	}
 	for _, p := range properties(r) {
@@ -71,31 +34,19 @@ func JUnit(w io.Writer, r *store.Result) error {
 			if breach == "" {
 				breach = "violated"
 			}
-			c.Failure = &junitProblem{breach + ", " + times(j.Count), "violated", stories(j)}
-			s.Failures++
+			c.Failure = &junit.Problem{Message: breach + ", " + times(j.Count), Type: "violated", Text: stories(j)}
 		default:
-			c.Error = &junitProblem{"not decided: " + j.Note, "unknown", plain(j.Note)}
-			s.Errors++
+			c.Error = &junit.Problem{Message: "not decided: " + j.Note, Type: "unknown", Text: j.Note}
 		}
 	}
 	if r.Vacuous {
 		why := strings.Join(r.VacuousWhy, "; ")
-		add("proves-something").Error = &junitProblem{"vacuous: " + why, "vacuous", plain(why)}
-		s.Errors++
+		add("proves-something").Error = &junit.Problem{Message: "vacuous: " + why, Type: "vacuous", Text: why}
 	}
 	if r.Broken != "" {
-		add("record-is-whole").Error = &junitProblem{"the record breaks off: " + r.Broken, "broken", plain(r.Broken)}
-		s.Errors++
+		add("record-is-whole").Error = &junit.Problem{Message: "the record breaks off: " + r.Broken, Type: "broken", Text: r.Broken}
 	}
-	s.Tests = len(s.Cases)
-	b, err := xml.MarshalIndent(junitSuites{Suite: s}, "", "  ")
-	if err != nil {
-		return fmt.Errorf("encode JUnit XML: %w", err)
-	}
-	if _, err := fmt.Fprintf(w, "%s%s\n", xml.Header, b); err != nil {
-		return fmt.Errorf("write JUnit XML: %w", err)
-	}
-	return nil
+	return (&junit.Suites{Name: r.Test.Name, Time: s.Time, Suites: []junit.Suite{s}}).Write(w)
 }
 
 // stories are all violations of a property as text.

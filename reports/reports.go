@@ -166,3 +166,7 @@ func asset(name string) (string, error) {
 	}
 	return string(b), nil
 }
+
+// Style is the style sheet that all pages share: colours for light and dark, tables,
+// buttons, the verdict on top.
+func Style() (string, error) { return asset("report.css") }

@@ -10,6 +10,7 @@ import (
 
 	"picklock/harness/store"
 	"picklock/models"
+	"picklock/reports/text"
 )
 
 // columns is how wide the text for a terminal gets.
@@ -59,8 +60,8 @@ func (t *terminal) paint(code int, s string) string {
 
 // wrapped writes text behind a label of the first line, later lines below its start.
 // The label may be painted; its width is that of plain text.
-func (t *terminal) wrapped(label string, width int, text string) {
-	for i, s := range wrap(plain(text), columns-width) {
+func (t *terminal) wrapped(label string, width int, words string) {
+	for i, s := range text.Wrap(plain(words), columns-width) {
 		if i > 0 {
 			label = strings.Repeat(" ", width)
 		}
@@ -148,29 +149,4 @@ func verdictColour(v models.Verdict) int {
 		return red
 	}
 	return yellow
-}
-
-// wrap breaks text at spaces into lines of at most width characters, and words that are
-// longer than that anywhere. There is always at least one line.
-func wrap(text string, width int) []string {
-	width = max(width, 20)
-	var lines []string
-	line := ""
-	used := 0
-	for _, word := range strings.Fields(text) {
-		n := utf8.RuneCountInString(word)
-		if used > 0 && used+1+n > width {
-			lines, line, used = append(lines, line), "", 0
-		}
-		for n > width {
-			head := string([]rune(word)[:width])
-			lines, word = append(lines, head), word[len(head):]
-			n -= width
-		}
-		if used > 0 {
-			line, used = line+" ", used+1
-		}
-		line, used = line+word, used+n
-	}
-	return append(lines, line)
 }

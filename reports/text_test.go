@@ -11,6 +11,7 @@ import (
 	"picklock/harness/store"
 	"picklock/models"
 	"picklock/reports"
+	"picklock/reports/junit/junittest"
 )
 
 const dir = "store/setex-del+read-write_single_pause-client/20260314T150926Z-a-long-name"
@@ -92,6 +93,21 @@ func TestTerminalFitsEightyColumns(t *testing.T) {
 	}
 }
 
+// TestJUnitOfHostileText: what servers and clients say makes no document invalid.
+func TestJUnitOfHostileText(t *testing.T) {
+	hostile := "]]>\x00\x1b</failure>&\u202e\xff"
+	bad := &models.Judgement{Verdict: models.Violated, Count: 3, Violations: []models.Violation{{Kind: hostile, Story: []string{hostile}}}}
+	r := &store.Result{Test: store.Test{Name: hostile}, Vacuous: true, VacuousWhy: []string{hostile}, Broken: hostile, Rerun: hostile,
+		Properties: map[models.Property]*models.Judgement{models.Liveness: bad, "odd" + models.Property(hostile): {Verdict: models.Unknown, Note: hostile}}}
+	var b bytes.Buffer
+	if err := reports.JUnit(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	if err := junittest.Validate(t, b.Bytes()); err != nil {
+		t.Errorf("not by the schema: %v\n%s", err, b.String())
+	}
+}
+
 // TestVerdictInWords: a reader must not take for a pass what is none.
 func TestVerdictInWords(t *testing.T) {
 	judged := func(v models.Verdict) map[models.Property]*models.Judgement {
@@ -168,6 +184,9 @@ func TestJUnit(t *testing.T) {
 	var b bytes.Buffer
 	if err := reports.JUnit(&b, r); err != nil {
 		t.Fatal(err)
+	}
+	if err := junittest.Validate(t, b.Bytes()); err != nil {
+		t.Errorf("not by the schema: %v", err)
 	}
 	var got suites
 	if err := xml.Unmarshal(b.Bytes(), &got); err != nil {

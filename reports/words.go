@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
 	"picklock/harness/store"
 	"picklock/models"
+	"picklock/reports/text"
 )
 
 // promise says what a property asks for, and breach what it means that it is violated,
@@ -51,22 +51,13 @@ func promise(p models.Property) (promise, breach string) {
 
 // properties lists the judged properties in the order in which DESIGN.md names them.
 func properties(r *store.Result) []models.Property {
-	order := append(slices.Clone(models.LockProperties), models.StockProperties...)
-	rank := func(p models.Property) int {
-		if i := slices.Index(order, p); i >= 0 {
-			return i
-		}
-		return len(order)
-	}
 	ps := make([]models.Property, 0, len(r.Properties))
 	for p, j := range r.Properties {
 		if j != nil {
 			ps = append(ps, p)
 		}
 	}
-	slices.SortFunc(ps, func(a, b models.Property) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a, b))
-	})
+	slices.SortFunc(ps, Compare)
 	return ps
 }
 
@@ -181,13 +172,26 @@ func recipe(t *store.Test) string {
 	return fmt.Sprintf("%s + %s, %s, %s, seed %d", t.Lock, t.Deduct, t.Topology, nemesis, t.Seed)
 }
 
-// plain makes text from servers and clients fit for a terminal and for XML: no control
-// characters, which could move the cursor or forge a line.
-func plain(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r == unicode.ReplacementChar || r&0xfffe == 0xfffe || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
-			return '·'
-		}
-		return r
-	}, s)
+// plain makes text from servers and clients fit for a terminal and for XML.
+func plain(s string) string { return text.Plain(s) }
+
+// Breach says what it means that a property is violated, in words for readers who have
+// never heard of it: "two clients were in the guarded section at once". Promise says what
+// the property asks for. Both are empty for a property that is not known.
+func Breach(p models.Property) string { _, b := promise(p); return b }
+
+// Promise: see Breach.
+func Promise(p models.Property) string { a, _ := promise(p); return a }
+
+// Compare orders properties as DESIGN.md names them, unknown ones last.
+func Compare(a, b models.Property) int {
+	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a, b))
+}
+
+func rank(p models.Property) int {
+	order := append(slices.Clone(models.LockProperties), models.StockProperties...)
+	if i := slices.Index(order, p); i >= 0 {
+		return i
+	}
+	return len(order)
 }
