@@ -20,7 +20,8 @@ const maxAnnotations = 10
 //
 // https://docs.github.com/actions/reference/workflow-commands-for-github-actions
 func Annotations(w io.Writer, m *matrix.Matrix, opts ...Option) error {
-	o, b := gather(m, opts), bufio.NewWriter(w)
+	m, o := gather(m, opts)
+	b := bufio.NewWriter(w)
 	var errs, warnings []string
 	for _, c := range unmet(m) {
 		switch c.Outcome {
@@ -60,10 +61,7 @@ func annotation(o *options, c *matrix.Result) string {
 		lines = append(lines, "again: "+r.Rerun)
 	}
 	if path := o.report(r); path != "" {
-		lines = append(lines, "report: "+path)
-	}
-	for i, l := range lines {
-		lines[i] = text.Plain(l)
+		lines = append(lines, "report: "+text.Plain(path))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -75,12 +75,18 @@ func Artifacts(url string) Option {
 	}
 }
 
-func gather(m *matrix.Matrix, all []Option) *options {
+// gather makes what all forms begin with: the matrix with clean texts, and the options
+// with theirs.
+func gather(m *matrix.Matrix, all []Option) (*matrix.Matrix, *options) {
 	o := &options{store: m.Store}
 	for _, f := range all {
 		f(o)
 	}
-	o.changes = slices.Clone(o.changes)
+	o.against, o.changes = text.Plain(o.against), slices.Clone(o.changes)
+	for i := range o.changes {
+		c := &o.changes[i]
+		c.Kind, c.Cell, c.Text = text.Plain(c.Kind), text.Plain(c.Cell), text.Plain(c.Text)
+	}
 	slices.SortStableFunc(o.changes, func(a, b Change) int {
 		switch {
 		case a.Bad && !b.Bad:
@@ -90,7 +96,7 @@ func gather(m *matrix.Matrix, all []Option) *options {
 		}
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Cell, b.Cell))
 	})
-	return o
+	return clean(m), o
 }
 
 // folder is the path of a run's test for the reader; empty if there is none.

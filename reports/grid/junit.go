@@ -24,7 +24,7 @@ import (
 // story of the first violation, the command that repeats it, and where the report is. The
 // report is attached in the form that GitLab and Jenkins link.
 func JUnit(w io.Writer, m *matrix.Matrix, opts ...Option) error {
-	o := gather(m, opts)
+	m, o := gather(m, opts)
 	d := junit.Suites{Name: "picklock matrix " + m.Name, Time: m.WallS}
 	about := []junit.Pair{{Name: "matrix", Value: m.Name}, {Name: "outcome", Value: string(m.Outcome)}, {Name: "plan", Value: m.Plan}}
 	if m.Shard != "" {
@@ -73,7 +73,7 @@ func nonempty(s string) string {
 }
 
 func testCase(o *options, c *matrix.Result) junit.Case {
-	x := junit.Case{Name: text.Plain(c.Cell.ID())}
+	x := junit.Case{Name: c.Cell.ID()}
 	for _, r := range c.Runs {
 		x.Time += r.TookS
 	}
@@ -102,12 +102,12 @@ func testCase(o *options, c *matrix.Result) junit.Case {
 }
 
 // lookalike keeps foreign text from looking like an attachment.
-func lookalike(s string) string { return strings.ReplaceAll(text.Plain(s), "[[", "((") }
+func lookalike(s string) string { return strings.ReplaceAll(s, "[[", "((") }
 
 // explanation is the text of a failure or an error, which some readers show alone.
 func explanation(o *options, c *matrix.Result, r *matrix.Run) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s\n%s\n", text.Plain(c.Cell.ID()), cellMark(c).Word, why(c))
+	fmt.Fprintf(&b, "%s: %s\n%s\n", c.Cell.ID(), cellMark(c).Word, why(c))
 	for _, s := range reasons(c) {
 		fmt.Fprintf(&b, "%s\n", s)
 	}
@@ -115,13 +115,13 @@ func explanation(o *options, c *matrix.Result, r *matrix.Run) string {
 		return b.String()
 	}
 	if p, steps := story(c, r); len(steps) > 0 {
-		fmt.Fprintf(&b, "\nWhat happened in seed %d (%s):\n", r.Seed, text.Plain(string(p)))
+		fmt.Fprintf(&b, "\nWhat happened in seed %d (%s):\n", r.Seed, p)
 		for i, s := range steps {
-			fmt.Fprintf(&b, "%d. %s\n", i+1, text.Plain(s))
+			fmt.Fprintf(&b, "%d. %s\n", i+1, s)
 		}
 	}
 	if r.Rerun != "" {
-		fmt.Fprintf(&b, "\nAgain: %s\n", text.Plain(r.Rerun))
+		fmt.Fprintf(&b, "\nAgain: %s\n", r.Rerun)
 	}
 	if path := o.report(r); path != "" {
 		fmt.Fprintf(&b, "Report: %s\n", text.Plain(path))

@@ -23,7 +23,8 @@ const (
 // verdict, what is not as expected with its details folded, what changed, and the grids,
 // folded too where all is as expected. It is GitHub's Markdown with a little HTML.
 func Markdown(w io.Writer, m *matrix.Matrix, opts ...Option) error {
-	d := &markdown{w: new(bytes.Buffer), m: m, o: gather(m, opts)}
+	m, o := gather(m, opts)
+	d := &markdown{w: new(bytes.Buffer), m: m, o: o}
 	word, rest, _ := verdict(m)
 	d.line("## %s: %s", word, esc(rest))
 	d.line("")

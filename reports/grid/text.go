@@ -24,8 +24,9 @@ const (
 // and where its test is, then what changed and the verdict as the last lines. A path stands
 // alone on its line and is never broken. Without colour the text says the same.
 func Text(w io.Writer, m *matrix.Matrix, width int, colour bool, opts ...Option) error {
-	t := &terminal{w: bufio.NewWriter(w), m: m, o: gather(m, opts), width: max(width, narrowest), colour: colour}
-	for _, x := range tables(m) {
+	t := &terminal{w: bufio.NewWriter(w), width: max(width, narrowest), colour: colour}
+	t.m, t.o = gather(m, opts)
+	for _, x := range tables(t.m) {
 		t.table(x)
 	}
 	t.legend()
@@ -58,7 +59,7 @@ func (t *terminal) paint(code int, s string) string {
 // wrapped writes words behind a label of the first line, later lines below its start. The
 // label may be painted; its width is that of plain text.
 func (t *terminal) wrapped(label string, width int, words string) {
-	for i, s := range text.Wrap(text.Plain(words), t.width-width) {
+	for i, s := range text.Wrap(words, t.width-width) {
 		if i > 0 {
 			label = strings.Repeat(" ", width)
 		}
@@ -73,14 +74,14 @@ func (t *terminal) table(x table) {
 	names := make([]string, len(x.Rows))
 	label := 0
 	for i, r := range x.Rows {
-		names[i] = text.Clip(text.Plain(r.name()), most)
+		names[i] = text.Clip(r.name(), most)
 		label = max(label, utf8.RuneCountInString(names[i]))
 	}
 	faults := make([]string, len(x.Faults))
 	for i, f := range x.Faults {
-		faults[i] = text.Clip(text.Plain(f), faultWidth)
+		faults[i] = text.Clip(f, faultWidth)
 	}
-	title := text.Plain(x.Topology)
+	title := x.Topology
 	for from := 0; from < len(faults); {
 		to := from
 		// A name needs its column, and room to the right of it.
@@ -107,7 +108,7 @@ func (t *terminal) table(x table) {
 			}
 		}
 		t.line("")
-		from, title = to, text.Plain(x.Topology)+", more faults"
+		from, title = to, x.Topology+", more faults"
 	}
 }
 
@@ -142,7 +143,7 @@ func (t *terminal) unmet() {
 			t.wrapped("    ", 4, s)
 		}
 		if dir := t.o.folder(telling(c)); dir != "" {
-			t.line("    " + text.Plain(dir))
+			t.line("    " + text.Plain(dir)) // the store's root is the user's
 		}
 	}
 	t.line("")
@@ -152,13 +153,12 @@ func (t *terminal) changes() {
 	if !t.o.compared {
 		return
 	}
-	against := text.Plain(t.o.against)
 	if len(t.o.changes) == 0 {
-		t.wrapped("", 0, "Nothing changed against "+against+".")
+		t.wrapped("", 0, "Nothing changed against "+t.o.against+".")
 		t.line("")
 		return
 	}
-	t.line(t.paint(bold, text.Clip("Changed against "+against, t.width)))
+	t.line(t.paint(bold, text.Clip("Changed against "+t.o.against, t.width)))
 	for _, c := range t.o.changes {
 		code, sign := faint, "  "
 		if c.Bad {

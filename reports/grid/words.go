@@ -152,7 +152,7 @@ func reasons(c *matrix.Result) []string {
 				break
 			}
 		}
-		out = append(out, text.Plain(s))
+		out = append(out, s)
 	}
 	return out
 }
@@ -176,7 +176,7 @@ func why(c *matrix.Result) string {
 	if c.Why == "" && c.Outcome != matrix.AsExpected {
 		return "no reason was recorded"
 	}
-	return text.Plain(c.Why)
+	return c.Why
 }
 
 // story explains a run: that of the property that went astray first, or else of any that
@@ -230,7 +230,7 @@ func missing(m *matrix.Matrix) string {
 	case m.Missing <= 0:
 		return ""
 	case m.Shard != "":
-		return fmt.Sprintf("This is shard %s; %s of the plan %s in other shards.", text.Plain(m.Shard), text.Plural(m.Missing, "run", "runs"), are(m.Missing))
+		return fmt.Sprintf("This is shard %s; %s of the plan %s in other shards.", m.Shard, text.Plural(m.Missing, "run", "runs"), are(m.Missing))
 	}
 	return fmt.Sprintf("%s of the plan %s missing: the matrix was broken off. The same command goes on where it stopped.",
 		text.Plural(m.Missing, "run", "runs"), are(m.Missing))
