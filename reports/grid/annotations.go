@@ -31,7 +31,10 @@ func Annotations(w io.Writer, m *matrix.Matrix, opts ...Option) error {
 			errs = append(errs, command("error", cellMark(c).Word+": "+c.Cell.ID(), annotation(o, c)))
 		}
 	}
-	if s := missing(m); s != "" && m.Shard == "" {
+	if s := missing(m); s != "" && m.Shard == "" || len(m.Cells) == 0 {
+		if len(m.Cells) == 0 {
+			s = "It has no cells, and proves nothing."
+		}
 		warnings = append([]string{command("warning", "the matrix is not whole", s)}, warnings...)
 	}
 	for _, kind := range []struct {
@@ -47,7 +50,7 @@ func Annotations(w io.Writer, m *matrix.Matrix, opts ...Option) error {
 		}
 	}
 	word, rest, _ := verdict(m)
-	b.WriteString(command("notice", word+": "+rest, m.String()+"; "+clock(m)))
+	b.WriteString(command("notice", word+": "+rest, strings.TrimPrefix(m.String()+"; "+clock(m), "; ")))
 	if err := b.Flush(); err != nil {
 		return fmt.Errorf("write the annotations: %w", err)
 	}

@@ -317,3 +317,20 @@ func TestErrorsAreReported(t *testing.T) {
 		}
 	}
 }
+
+func TestArtifactsAddress(t *testing.T) {
+	for _, c := range []struct {
+		env  map[string]string
+		want string
+	}{
+		{map[string]string{"GITHUB_SERVER_URL": "https://github.com", "GITHUB_REPOSITORY": "a/b", "GITHUB_RUN_ID": "7"}, "https://github.com/a/b/actions/runs/7#artifacts"},
+		{map[string]string{"GITHUB_SERVER_URL": "https://github.com"}, ""},
+		{map[string]string{"GITLAB_CI": "true", "CI_JOB_URL": "https://gitlab.com/a/b/-/jobs/7"}, "https://gitlab.com/a/b/-/jobs/7/artifacts/browse"},
+		{map[string]string{"JENKINS_URL": "https://ci/", "BUILD_URL": "https://ci/job/x/7/"}, "https://ci/job/x/7/artifact/"},
+		{nil, ""},
+	} {
+		if got := grid.ArtifactsAddress(func(k string) string { return c.env[k] }); got != c.want {
+			t.Errorf("with %v: %q, want %q", c.env, got, c.want)
+		}
+	}
+}
