@@ -49,8 +49,8 @@ func compared(m *matrix.Matrix) []grid.Option {
 	}
 	return []grid.Option{grid.Nights(nights), grid.Artifacts("https://ci.example/runs/7"), grid.StoreAt("out/store"), grid.Changes("the baseline", []grid.Change{
 		{Kind: "slower", Cell: "uuid-lua+read-write_single_none", Text: "acquire p95 from 4.1 ms to 9.8 ms"},
-		{Kind: "newly violated", Cell: "uuid-lua+read-write_single_kill-client", Text: "no-lost-update: 0 of 60 runs before, 1 of 3 now", Bad: true},
-		{Kind: "gone", Cell: "multilock+read-write_redlock_storm", Text: "the baseline has it, the matrix has not"},
+		{Kind: "newly violated", Cell: "uuid-lua+read-write_single_kill-client", Text: "no-lost-update: 0 of 60 runs before, 1 of 3 now", Severity: grid.Regression},
+		{Kind: "gone", Cell: "multilock+read-write_redlock_storm", Text: "the baseline has it, the matrix has not", Severity: grid.Doubt},
 	})}
 }
 

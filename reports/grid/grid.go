@@ -41,9 +41,30 @@ type Change struct {
 	Kind string // a word or two: "newly violated", "slower", "gone"
 	Cell string // ID; may be of a cell that the matrix does not have
 	Text string // one line
-	// Bad: it counts as a regression. Bad changes come first.
-	Bad bool
+	// Severity: Regression, Doubt or, whatever else it is, a note. The worst come first.
+	Severity string
 }
+
+// The severities of a change: a lock became worse; less is proven than before.
+const (
+	Regression = "regression"
+	Doubt      = "doubt"
+)
+
+// sign of a change, and the class of style sheets that goes with it; both are empty for a
+// note.
+func (c Change) sign() (sign, class string) {
+	switch c.Severity {
+	case Regression:
+		return "✗", "bad"
+	case Doubt:
+		return "?", "doubt"
+	}
+	return "", ""
+}
+
+// weight is higher for worse changes.
+func (c Change) weight() int { return map[string]int{Regression: 2, Doubt: 1}[c.Severity] }
 
 // Night is a cell in an older matrix.
 type Night struct {
@@ -88,13 +109,7 @@ func gather(m *matrix.Matrix, all []Option) (*matrix.Matrix, *options) {
 		c.Kind, c.Cell, c.Text = text.Plain(c.Kind), text.Plain(c.Cell), text.Plain(c.Text)
 	}
 	slices.SortStableFunc(o.changes, func(a, b Change) int {
-		switch {
-		case a.Bad && !b.Bad:
-			return -1
-		case b.Bad && !a.Bad:
-			return 1
-		}
-		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Cell, b.Cell))
+		return cmp.Or(b.weight()-a.weight(), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Cell, b.Cell))
 	})
 	return clean(m), o
 }

@@ -133,9 +133,9 @@ func (d *markdown) changes() {
 	d.line("| :-: | --- | --- | --- |")
 	told := d.o.changes[:min(maxTold, len(d.o.changes))]
 	for _, c := range told {
-		sign := ""
-		if c.Bad {
-			sign = "**✗**"
+		sign, _ := c.sign()
+		if sign != "" {
+			sign = "**" + sign + "**"
 		}
 		d.line("| %s | %s | %s | %s |", sign, esc(c.Kind), code(c.Cell), esc(c.Text))
 	}

@@ -51,7 +51,7 @@ type (
 	pair       struct{ Name, Value string }
 	changeView struct {
 		Change
-		Anchor string
+		Anchor, Sign, Class string
 	}
 	markView struct {
 		mark
@@ -147,7 +147,8 @@ func newPage(m *matrix.Matrix, o *options) (*page, error) {
 		p.Unmet, p.Folded = p.Unmet[:unfolded], p.Unmet[unfolded:]
 	}
 	for _, c := range o.changes {
-		p.Changes = append(p.Changes, changeView{c, byID[c.Cell]})
+		sign, class := c.sign()
+		p.Changes = append(p.Changes, changeView{c, byID[c.Cell], sign, class})
 	}
 	for _, t := range tables(m) {
 		p.Tables = append(p.Tables, viewTable(t, anchors))

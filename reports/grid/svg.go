@@ -19,10 +19,10 @@ const (
 	svgMargin  = 16
 	svgRow     = 22
 	svgChar    = 7  // of a letter of 12, on average and rather too wide
-	svgNames   = 40  // letters of a row's name at most
-	svgFaults  = 30  // of a fault's
-	svgSlope   = 42  // degrees that a fault's name rises
-	svgColumns = 24  // the least width of a column
+	svgNames   = 40 // letters of a row's name at most
+	svgFaults  = 30 // of a fault's
+	svgSlope   = 42 // degrees that a fault's name rises
+	svgColumns = 24 // the least width of a column
 )
 
 // svgStyle draws the light picture, and the dark one where the reader prefers that. What

@@ -160,11 +160,11 @@ func (t *terminal) changes() {
 	}
 	t.line(t.paint(bold, text.Clip("Changed against "+t.o.against, t.width)))
 	for _, c := range t.o.changes {
-		code, sign := faint, "  "
-		if c.Bad {
-			code, sign = red, "✗ "
+		sign, class := c.sign()
+		if sign == "" {
+			sign = "·"
 		}
-		t.wrapped("  "+t.paint(code, sign), 4, c.Kind+": "+c.Cell)
+		t.wrapped("  "+t.paint(map[string]int{"bad": red, "doubt": yellow, "": faint}[class], sign)+" ", 4, strings.TrimSuffix(c.Kind+": "+c.Cell, ": "))
 		t.wrapped("    ", 4, c.Text)
 	}
 	t.line("")

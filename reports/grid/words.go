@@ -232,7 +232,7 @@ func missing(m *matrix.Matrix) string {
 	case m.Shard != "":
 		return fmt.Sprintf("This is shard %s; %s of the plan %s in other shards.", m.Shard, text.Plural(m.Missing, "run", "runs"), are(m.Missing))
 	}
-	return fmt.Sprintf("%s of the plan %s missing: the matrix was broken off. The same command goes on where it stopped.",
+	return fmt.Sprintf("%s of the plan %s missing: the matrix was broken off. With --resume the same command goes on where it stopped.",
 		text.Plural(m.Missing, "run", "runs"), are(m.Missing))
 }
 
