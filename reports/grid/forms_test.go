@@ -334,3 +334,24 @@ func TestArtifactsAddress(t *testing.T) {
 		}
 	}
 }
+
+// TestManySeeds: the page of a matrix with many runs stays small, and leads to all of them.
+func TestManySeeds(t *testing.T) {
+	m := gridtest.Mixed(1)
+	n := 0
+	for i := range m.Cells {
+		c := &m.Cells[i]
+		for seed := uint64(4); seed <= 20; seed++ {
+			r := c.Runs[0]
+			r.Seed, r.Dir = seed, fmt.Sprintf("%s-%d", r.Dir, seed)
+			c.Runs = append(c.Runs, r)
+		}
+		*c = matrix.Sum(c.Cell, c.Runs)
+		n += len(c.Runs)
+	}
+	got := string(written(t, form{"html", grid.HTML}, m, compared(m)...))
+	_, list, _ := strings.Cut(got, "<h2>Every cell</h2>")
+	if links := strings.Count(list, "/report.html\""); links != n-1 || len(got) > 3_000_000 {
+		t.Errorf("%d links in %d bytes, want %d (one run has no test) in less than 3 MB", links, len(got), n-1)
+	}
+}

@@ -25,6 +25,9 @@ var assets embed.FS
 const (
 	unfolded  = 12
 	maxNights = 10
+	// Of a cell with more runs than this, those as expected are links only: pages with
+	// many seeds stay small, and what matters stays in sight.
+	maxRows = 5
 )
 
 // page is what the template shows, in the order of the page.
@@ -79,6 +82,7 @@ type (
 		Rerun                         []string // words of the command: it breaks between them only
 		Rates                         []rateView
 		Runs                          []runView
+		Others                        []runView // as expected, where there are many
 		Nights                        []nightView
 		NightsSay                     string
 	}
@@ -257,6 +261,10 @@ func viewCell(c *matrix.Result, anchor string, o *options) cellView {
 		x := runView{mark: markOf(r.Outcome, violates(r)), Seed: strconv.FormatUint(r.Seed, 10), Took: fmt.Sprintf("%.1f s", r.TookS), Why: r.Why, Href: href(r), Early: r.Early}
 		if r.AfterS >= 0 {
 			x.After = fmt.Sprintf("%.1f s", r.AfterS)
+		}
+		if len(c.Runs) > maxRows && r.Outcome == matrix.AsExpected {
+			v.Others = append(v.Others, x)
+			continue
 		}
 		v.Runs = append(v.Runs, x)
 	}

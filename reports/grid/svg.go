@@ -22,7 +22,7 @@ const (
 	svgNames   = 40 // letters of a row's name at most
 	svgFaults  = 30 // of a fault's
 	svgSlope   = 42 // degrees that a fault's name rises
-	svgColumns = 24 // the least width of a column
+	svgColumns = 20 // the least width of a column
 )
 
 // svgStyle draws the light picture, and the dark one where the reader prefers that. What
@@ -49,7 +49,7 @@ func SVG(w io.Writer, m *matrix.Matrix, opts ...Option) error {
 	p := &picture{m: m}
 	p.y = svgMargin + 18
 	word, rest, _ := verdict(m)
-	p.text(svgMargin, p.y, "title", "", text.Clip("picklock matrix "+m.Name+" · "+word+": "+rest, 90))
+	p.text(svgMargin, p.y, "title", "", text.Clip("picklock matrix "+m.Name+" · "+word+": "+rest, 76))
 	if len(m.Cells) > 0 {
 		p.y += 20
 		p.text(svgMargin, p.y, "quiet", "", text.Clip(clock(m), 130))
@@ -101,6 +101,10 @@ func (p *picture) table(t table, left float64) {
 	sin, cos := math.Sincos(svgSlope * math.Pi / 180)
 	room := svgWidth - svgMargin - left - float64(rise)*svgChar*cos // a name leans to the right
 	most := max(1, int(room/svgColumns))
+	if n := len(faults); n > most { // pieces of the same size
+		pieces := (n + most - 1) / most
+		most = (n + pieces - 1) / pieces
+	}
 	column := math.Min(46, room/float64(min(most, max(1, len(faults)))))
 	title := t.Topology
 	for from := 0; from < len(faults); from += most {
