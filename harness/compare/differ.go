@@ -252,7 +252,7 @@ func (d *differ) power(comparisons int) {
 		return
 	}
 	d.Notes = append(d.Notes, fmt.Sprintf(
-		"Power: for %d of the %d rates that may change without being a fact, the runs (from %d a side) are too few to prove any change: not even none against all. That nothing is reported there proves nothing. %d runs a side would do for none against all.",
+		"Power: for %d of the %d rates that only statistics can compare, the runs (%d a side at least) are too few to prove any change, be it from none to all of them. That nothing is reported there proves nothing. From none to all takes %d runs a side.",
 		blind, of, runs, needed(comparisons)))
 }
 

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -107,6 +108,9 @@ func (m Measure) of(v *models.Measures) float64 {
 	return v.Availability
 }
 
+// ErrTwice: a matrix has two cells of one ID.
+var ErrTwice = errors.New("a cell stands there twice")
+
 // Take takes the snapshot of a matrix. Two cells of one ID are refused: they would have
 // to be compared with the same one.
 func Take(m *matrix.Matrix) (*Snapshot, error) {
@@ -117,7 +121,7 @@ func Take(m *matrix.Matrix) (*Snapshot, error) {
 	slices.SortStableFunc(s.Cells, byID)
 	for i := 1; i < len(s.Cells); i++ {
 		if s.Cells[i].ID == s.Cells[i-1].ID {
-			return nil, fmt.Errorf("the matrix %s has the cell %s twice; each must be there once", m.Name, s.Cells[i].ID)
+			return nil, fmt.Errorf("%w: %s of the matrix %s; each must be there once", ErrTwice, s.Cells[i].ID, m.Name)
 		}
 	}
 	return s, nil
