@@ -54,7 +54,10 @@ func parseJournal(text []byte) (all []entry, sound int, err error) {
 }
 
 // journal is an open journal. Its methods are called from one goroutine at a time.
-type journal struct{ file *os.File }
+type journal struct {
+	file *os.File
+	lax  bool // lines may still be on their way to the disk when add returns: for tests of many runs
+}
 
 // openJournal opens the journal for more lines, which begin where the sound part ends.
 func openJournal(path string) (*journal, []entry, error) {
@@ -76,7 +79,7 @@ func openJournal(path string) (*journal, []entry, error) {
 	if _, err := f.Seek(int64(sound), io.SeekStart); err != nil {
 		return nil, nil, errors.Join(err, f.Close())
 	}
-	return &journal{f}, all, nil
+	return &journal{file: f}, all, nil
 }
 
 // add appends a line. It is on the disk when add returns.
@@ -87,6 +90,9 @@ func (j *journal) add(e entry) error {
 	}
 	if _, err := j.file.Write(append(b, '\n')); err != nil {
 		return err
+	}
+	if j.lax {
+		return nil
 	}
 	return j.file.Sync()
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -329,9 +328,11 @@ func (m *Matrix) fill(p *Plan, jobs []Job, runs map[runID]entry) {
 		m.Outcome = m.Outcome.Worse(c.Outcome)
 	}
 	slices.SortFunc(m.Cells, func(a, b Result) int { return cmp.Compare(a.Cell.ID(), b.Cell.ID()) })
-	m.About = map[string]string{}
-	for _, k := range slices.Sorted(maps.Keys(about)) {
-		m.About[k] = strings.Join(slices.Sorted(slices.Values(about[k])), "; ")
+	for k, all := range about {
+		if m.About == nil {
+			m.About = map[string]string{}
+		}
+		m.About[k] = strings.Join(slices.Sorted(slices.Values(all)), "; ")
 	}
 }
 
