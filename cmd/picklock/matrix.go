@@ -150,9 +150,9 @@ func (f *matrixFlags) complete(flags *pflag.FlagSet, name string) (err error) {
 	if flags.Changed("seeds") && f.seeds < 1 {
 		return &flagError{errors.New("--seeds must be at least 1")}
 	}
-	for flag, may := range map[string][2]string{"runtime": {f.runtime, "runtime"}, "reach": {f.reach, "reach"}} {
-		if all := harness.Choices()[may[1]]; !slices.Contains(all, may[0]) {
-			return &flagError{fmt.Errorf("--%s must be one of %s, not %q", flag, strings.Join(all, ", "), may[0])}
+	for flag, said := range map[string]string{"runtime": f.runtime, "reach": f.reach} {
+		if all := harness.Choices()[flag]; !slices.Contains(all, said) {
+			return &flagError{fmt.Errorf("--%s must be one of %s, not %q", flag, strings.Join(all, ", "), said)}
 		}
 	}
 	for _, p := range f.only {
@@ -181,14 +181,13 @@ func resumeCommand(flags *pflag.FlagSet, name string) string {
 				words = append(words, "--"+f.Name, harness.Quoted(s))
 			}
 		default:
-			if f.Name == "resume" {
-				return
+			switch {
+			case f.Name == "resume":
+			case v.String() == "true" && v.Type() == "bool":
+				words = append(words, "--"+f.Name)
+			case v.Type() != "bool":
+				words = append(words, "--"+f.Name, harness.Quoted(v.String()))
 			}
-			if v.Type() == "bool" {
-				words = append(words, "--"+f.Name+"="+v.String())
-				return
-			}
-			words = append(words, "--"+f.Name, harness.Quoted(v.String()))
 		}
 	})
 	return strings.Join(append(words, "--resume"), " ")
