@@ -59,6 +59,11 @@ func Run(ctx context.Context, o Options, env Env) (Outcome, error) {
 		return out, usage("--store: %s", err)
 	}
 	out.Dir = dir
+	mark, err := dir.Hold()
+	if err != nil {
+		return out, err
+	}
+	defer mark.Release()
 	if err := record(ctx, &t, env, dir); err != nil {
 		switch {
 		case ctx.Err() != nil:

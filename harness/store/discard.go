@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 )
 
@@ -16,29 +17,28 @@ func Discard(root string, d Dir) error {
 	if err := os.Remove(filepath.Dir(string(d))); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err // ErrExist: tests of the same name are there
 	}
-	link := filepath.Join(root, latest)
-	if _, err := os.Stat(link); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(root, latest)); !errors.Is(err, fs.ErrNotExist) {
 		return err // it points to another test
 	}
-	tests, err := filepath.Glob(filepath.Join(root, "*", "*", TestFile))
+	return repoint(root, filepath.Base(string(d)))
+}
+
+// repoint points root/latest to the newest test, or removes it where there is none. unique
+// keeps processes that do so at once apart.
+func repoint(root, unique string) error {
+	paths, err := folders(root, "")
 	if err != nil {
 		return err
 	}
 	newest := ""
-	for _, path := range tests {
-		if dir := filepath.Dir(path); newest == "" || filepath.Base(dir) > filepath.Base(newest) {
-			newest = dir
+	for _, p := range paths {
+		_, named := stampTime(path.Base(p))
+		if info, err := os.Lstat(filepath.Join(root, p, TestFile)); named && err == nil && info.Mode().IsRegular() && path.Base(p) > path.Base(newest) {
+			newest = p
 		}
 	}
 	if newest == "" {
-		if err := os.Remove(link); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		return nil
+		return unlessGone(os.Remove(filepath.Join(root, latest)))
 	}
-	target, err := filepath.Rel(root, newest)
-	if err != nil {
-		return err
-	}
-	return point(root, target, filepath.Base(string(d)))
+	return point(root, filepath.FromSlash(newest), unique)
 }

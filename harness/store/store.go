@@ -26,6 +26,9 @@ const (
 	latest      = "latest"
 )
 
+// stampForm is how a test's folder is named after its start.
+const stampForm = "20060102T150405.000Z"
+
 // sameMoment bounds how many tests of one name may start in the same millisecond.
 const sameMoment = 1000
 
@@ -38,9 +41,6 @@ type Dir string
 // Create makes the folder of a test that starts now: root/<test name>/<start time>, and
 // points root/latest to it.
 func Create(root string, t *Test) (Dir, error) {
-	if err := os.MkdirAll(filepath.Join(root, t.Name), 0o755); err != nil {
-		return "", fmt.Errorf("the store %s cannot be written: %w", root, err)
-	}
 	stamp, err := claim(filepath.Join(root, t.Name), t)
 	if err != nil {
 		return "", fmt.Errorf("the store %s cannot be written: %w", root, err)
@@ -61,8 +61,15 @@ func Create(root string, t *Test) (Dir, error) {
 // start in the same millisecond, side by side, are counted as starting one after the other.
 func claim(in string, t *Test) (stamp string, err error) {
 	for range sameMoment {
-		stamp = t.Started.UTC().Format("20060102T150405.000Z")
-		if err = os.Mkdir(filepath.Join(in, stamp), 0o755); !errors.Is(err, fs.ErrExist) {
+		stamp = t.Started.UTC().Format(stampForm)
+		if err = os.MkdirAll(in, 0o755); err != nil {
+			return "", err
+		}
+		err = os.Mkdir(filepath.Join(in, stamp), 0o755)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // the last test of this name was just removed, and the folder with it
+		}
+		if !errors.Is(err, fs.ErrExist) {
 			return stamp, err
 		}
 		t.Started = t.Started.Add(time.Millisecond)
@@ -91,8 +98,17 @@ func (d Dir) Path(name ...string) string {
 // WriteTest replaces test.json.
 func (d Dir) WriteTest(t *Test) error { return d.write(TestFile, t) }
 
-// WriteResult replaces results.json.
-func (d Dir) WriteResult(r *Result) error { return d.write(ResultFile, r) }
+// WriteResult replaces results.json, and the summary of it that List reads.
+func (d Dir) WriteResult(r *Result) error {
+	if err := d.write(ResultFile, r); err != nil {
+		return err
+	}
+	info, err := os.Lstat(d.Path(ResultFile))
+	if err != nil {
+		return err
+	}
+	return d.summarise(r.facts(), info)
+}
 
 // write replaces a file as a whole or not at all.
 func (d Dir) write(name string, v any) error {
