@@ -27,17 +27,20 @@ const (
 
 // Terminal writes the verdict for a person at a terminal, at most 80 columns wide: a row
 // per property, what was expected, the first violation step by step, and the path of the
-// report in dir, which stands alone on its line and is never broken. Without colour the
-// text says the same; control characters in foreign text are taken out.
+// report in dir, which stands alone on its line and is never broken; where dir is empty,
+// there is no report. Without colour the text says the same; control characters in foreign
+// text are taken out.
 func Terminal(w io.Writer, r *store.Result, dir string, colour bool) error {
 	t := &terminal{w: bufio.NewWriter(w), colour: colour}
 	t.head(r)
 	t.table(r)
 	t.expected(r)
 	t.story(r)
-	t.line("")
-	t.line(t.paint(bold, "Report"))
-	t.line("  " + plain(filepath.Join(dir, ReportFile)))
+	if dir != "" {
+		t.line("")
+		t.line(t.paint(bold, "Report"))
+		t.line("  " + plain(filepath.Join(dir, ReportFile)))
+	}
 	if err := t.w.Flush(); err != nil {
 		return fmt.Errorf("print the verdict: %w", err)
 	}

@@ -19,7 +19,8 @@ import (
 
 func newCheck(status *int) *cobra.Command {
 	var asJSON bool
-	var checker string
+	var checker, into string
+	var most unpackFlag
 	var other foreignFlags
 	cmd := &cobra.Command{
 		Use:   "check DIR|FILE",
@@ -28,6 +29,9 @@ func newCheck(status *int) *cobra.Command {
 and its report anew (unless the folder is read-only). A history that breaks off (the harness was killed, or the file was
 cut) is judged up to there, and the result says so; one that is damaged elsewhere is refused.
 
+An archive of picklock store export is judged in the same way; nothing is written then,
+unless --out names a store to keep it in.
+
 With --format and --model it judges a file that another harness wrote: Jepsen's EDN, the
 logs of porcupine's tests, or one JSON object a line. Nothing is written then.
 
@@ -35,9 +39,10 @@ Exit status: 0 valid, 1 violated, 2 unknown or vacuous, 254 unreadable, 255 the 
 disagree.`,
 		Example: `  picklock check store/latest
   picklock check --checker both store/latest
+  picklock check found.tar.zst
   picklock check --format edn --model owner-mutex history.edn`,
-		Args: exactly(1, "the folder of one stored test, or with --format one file"),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		Args: exactly(1, "the folder or the archive of one stored test, or with --format one file"),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if foreign, err := other.asked(cmd.Flags()); err != nil {
 				return err
 			} else if foreign {
@@ -50,13 +55,26 @@ disagree.`,
 			if checker != "" && !slices.Contains(harness.Checkers(), checker) {
 				return &flagError{fmt.Errorf("--checker must be one of %s, not %q", strings.Join(harness.Checkers(), ", "), checker)}
 			}
-			lean(store.Dir(args[0]))
-			out, err := harness.Judge(store.Dir(args[0]), checker)
+			limits, err := most.limits()
+			if err != nil {
+				return err
+			}
+			from, err := openSource(args[0], into, limits)
+			if err != nil {
+				return err
+			}
+			defer func() { err = from.close(err) }()
+			lean(from.dir)
+			out, err := harness.Judge(from.dir, checker)
 			if err != nil {
 				return err
 			}
 			*status = harness.ExitCode(out.Result)
 			s := newScreen(cmd, asJSON)
+			if from.tmp != "" { // the folder goes; the archive stays as it is
+				out.Dir, out.Result.Rerun = "", harness.Rerun(out.Result.Test, from.archive)
+				return s.result(out)
+			}
 			if err := keep(out); errors.Is(err, fs.ErrPermission) || errors.Is(err, unix.EROFS) {
 				s.say("the folder cannot be written: its results and its report stay as they are")
 			} else if err != nil {
@@ -67,6 +85,8 @@ disagree.`,
 	}
 	checkerFlag(cmd.Flags(), &checker, "")
 	other.add(cmd.Flags())
+	cmd.Flags().StringVar(&into, "out", "", "of an archive: a store to put it into, with its results and its report made anew")
+	most.add(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print results.json to standard output, and nothing else")
 	return cmd
 }

@@ -76,6 +76,7 @@ func statusOf(ctx context.Context, err error) int {
 	case errors.Is(err, harness.ErrInterrupted), ctx.Err() != nil:
 		return exitInterrupted
 	case errors.As(err, &flags), errors.As(err, &file), errors.Is(err, harness.ErrUsage), errors.Is(err, store.ErrNotATest), errors.Is(err, matrix.ErrNotAMatrix),
+		errors.Is(err, store.ErrNotAStore), errors.Is(err, store.ErrArchive),
 		errors.Is(err, history.ErrDamaged), errors.Is(err, docker.ErrNoDocker), errors.Is(err, fs.ErrNotExist),
 		errors.Is(err, docker.ErrNoImage), errors.Is(err, topology.ErrNoServer):
 		return exitUsage
@@ -114,7 +115,7 @@ Exit status: 0 valid, 1 violated, 2 unknown or vacuous, 130 interrupted,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return &flagError{fmt.Errorf("%w (see %s --help)", err, cmd.CommandPath())}
 	})
-	root.AddCommand(newRun(status), newRerun(status), newCheck(status), newExport(), newScenario(status), newMatrix(status), newMerge(status), newDiff(status), newTrend(), newList(), newImage(), newDoctor(status), newVersion())
+	root.AddCommand(newRun(status), newRerun(status), newCheck(status), newExport(), newScenario(status), newMatrix(status), newMerge(status), newDiff(status), newTrend(), newStore(), newList(), newImage(), newDoctor(status), newVersion())
 	return root
 }
 

@@ -13,14 +13,14 @@ func newRerun(status *int) *cobra.Command {
 	var asJSON, another bool
 	var root, runtime string
 	cmd := &cobra.Command{
-		Use:   "rerun DIR",
+		Use:   "rerun DIR|FILE",
 		Short: "Repeat a stored test: the same lock, seed, flags and schedule of faults",
 		Long: `Repeat a stored test: the same lock, deduction, topology, seed and flags, and the very
 schedule of faults that it ran, whatever this version would draw from the seed.`,
 		Example: "  picklock rerun store/latest",
-		Args:    exactly(1, "the folder of one stored test"),
+		Args:    exactly(1, "the folder or the archive of one stored test"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			t, err := store.Dir(args[0]).ReadTest()
+			t, err := storedTest(args[0])
 			if err != nil {
 				return err
 			}
@@ -44,4 +44,14 @@ schedule of faults that it ran, whatever this version would draw from the seed.`
 	cmd.Flags().StringVar(&root, "store", "store", "folder that keeps the tests")
 	cmd.Flags().StringVar(&runtime, "runtime", "", "auto, docker or process (default: as stored)")
 	return cmd
+}
+
+// storedTest is what a test was to do that is stored in a folder or an archive.
+func storedTest(path string) (t *store.Test, err error) {
+	from, err := openSource(path, "", store.Limits{})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = from.close(err) }()
+	return from.dir.ReadTest()
 }

@@ -153,7 +153,7 @@ func nemeses(t store.Test) string {
 	return strings.Join(t.Nemesis, ",")
 }
 
-func printJSON(s *screen, r *store.Result) error {
+func printJSON(s *screen, r any) error {
 	e := json.NewEncoder(s.out)
 	e.SetIndent("", "  ")
 	return e.Encode(r)

@@ -139,6 +139,13 @@ func joined[S ~string](all []S, sep string) string {
 // is followed.
 func List(root string, o Options) ([]Entry, error) { return NewLister(root).List(o) }
 
+// Look gives what a list would say of one folder. It is false if that is no test's.
+func Look(d Dir) (Entry, bool) {
+	dir := filepath.ToSlash(string(d))
+	e := Entry{Path: dir, Name: path.Base(path.Dir(dir)), Dir: d}
+	return e, NewLister("").look(&e, time.Now())
+}
+
 // Lister lists the tests of one store again and again. It keeps what it has read of a test
 // for as long as its results.json stays the same. It can be used by several goroutines.
 type Lister struct {
