@@ -17,7 +17,7 @@ import (
 )
 
 // quiet makes a folder look as if nothing had been written to it for an hour.
-func quiet(t testing.TB, d store.Dir) {
+func quiet(t failer, d store.Dir) {
 	t.Helper()
 	then := time.Now().Add(-time.Hour)
 	for _, name := range []string{store.TestFile, store.HistoryFile, store.LogFile, "."} {
@@ -28,7 +28,7 @@ func quiet(t testing.TB, d store.Dir) {
 }
 
 // list lists a store by the folders' paths.
-func list(t testing.TB, root string, o store.Options) (map[string]store.Entry, []string) {
+func list(t failer, root string, o store.Options) (map[string]store.Entry, []string) {
 	t.Helper()
 	all, err := store.List(root, o)
 	if err != nil {
@@ -42,7 +42,7 @@ func list(t testing.TB, root string, o store.Options) (map[string]store.Entry, [
 	return by, order
 }
 
-func pathOf(t testing.TB, root string, d store.Dir) string {
+func pathOf(t failer, root string, d store.Dir) string {
 	t.Helper()
 	p, err := filepath.Rel(root, string(d))
 	if err != nil {
@@ -258,7 +258,7 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-func writeJSON(t testing.TB, path string, v any) {
+func writeJSON(t failer, path string, v any) {
 	t.Helper()
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
@@ -267,7 +267,7 @@ func writeJSON(t testing.TB, path string, v any) {
 	write(t, path, string(b)+"\n")
 }
 
-func read(t testing.TB, path string) string {
+func read(t failer, path string) string {
 	t.Helper()
 	b, err := os.ReadFile(path)
 	if err != nil {

@@ -15,6 +15,13 @@ import (
 // morning is when the tests of a store begin that a test makes.
 var morning = time.Date(2026, 1, 31, 6, 0, 0, 0, time.UTC)
 
+// failer is what the helpers need of a test; rapid's tests have it as well.
+type failer interface {
+	Helper()
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
+
 // made describes a stored test to be made.
 type made struct {
 	lock, fault string
@@ -25,7 +32,7 @@ type made struct {
 }
 
 // put makes a stored test. Without a verdict it was not judged.
-func put(t testing.TB, root string, m made) store.Dir {
+func put(t failer, root string, m made) store.Dir {
 	t.Helper()
 	var nemesis []string
 	if m.fault != "" {
@@ -66,7 +73,7 @@ func story(v models.Verdict) []models.Violation {
 	return all
 }
 
-func write(t testing.TB, path, text string) {
+func write(t failer, path, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
@@ -77,7 +84,7 @@ func write(t testing.TB, path, text string) {
 }
 
 // many makes n stored tests of 50 names, one in four violated.
-func many(t testing.TB, root string, n int) {
+func many(t failer, root string, n int) {
 	t.Helper()
 	for i := range n {
 		m := made{lock: fmt.Sprintf("lock-%d", i%50), fault: "pause-client", after: time.Duration(i) * time.Second, verdict: models.Valid}

@@ -17,7 +17,8 @@ import (
 // Policy says which tests a store need not keep. At least one of Keep, OlderThan and
 // MaxBytes must be set.
 //
-// Keep only ever protects: the newest so many of each name stay, whatever else is said.
+// Keep only ever protects: the newest so many of each name that can be read stay, whatever
+// else is said.
 // Beyond them, OlderThan selects what is older, and MaxBytes the oldest of what is left
 // until the store has no more than that. With Keep alone, all beyond go.
 //
@@ -150,10 +151,12 @@ func (plan *Plan) tests(entries []Entry, matrices []Matrix, p Policy, now time.T
 		plan.After.sub(*e.Use)
 	}
 	for _, e := range entries {
-		if e.State != Damaged {
+		kept := false
+		if e.State != Damaged { // nobody keeps one for being new
 			newer[e.Name]++
+			kept = p.Keep != nil && newer[e.Name] <= *p.Keep
 		}
-		if p.Keep != nil && newer[e.Name] <= *p.Keep || len(p.Words) > 0 && !slices.Contains(p.Words, e.Word()) {
+		if kept || len(p.Words) > 0 && !slices.Contains(p.Words, e.Word()) {
 			continue
 		}
 		old := p.OlderThan != nil && now.Sub(e.Started) > *p.OlderThan

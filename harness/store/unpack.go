@@ -162,6 +162,8 @@ func (u *unpacking) wrong(in *counted, err error) error {
 		return err
 	case errors.Is(err, errTooLarge), in.left <= 0, errors.Is(err, zstd.ErrDecoderSizeExceeded), errors.Is(err, zstd.ErrWindowSizeExceeded):
 		return fmt.Errorf("%w: it unpacks to more than is allowed, which are %d files with %d bytes", ErrArchive, u.most.Files, u.most.Bytes)
+	case errors.Is(err, zstd.ErrCRCMismatch), errors.Is(err, gzip.ErrChecksum):
+		return fmt.Errorf("%w: it is damaged: its checksum is not that of what it holds", ErrArchive)
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("%w: it is cut off after %d files", ErrArchive, u.files)
 	}
