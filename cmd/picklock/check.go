@@ -49,6 +49,9 @@ disagree.`,
 				if checker != "" {
 					return &flagError{errors.New("--checker is for picklock's own histories: it cannot stand beside --format")}
 				}
+				if into != "" {
+					return &flagError{errors.New("--out is for picklock's own archives: it cannot stand beside --format")}
+				}
 				*status, err = other.judge(cmd, args[0], asJSON)
 				return err
 			}

@@ -24,6 +24,7 @@ func newStore() *cobra.Command {
 		Args:  noCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	cmd.SuggestionsMinimumDistance = 2
 	cmd.PersistentFlags().StringVar(&root, "store", "store", "folder that keeps the tests")
 	cmd.AddCommand(newStoreList(&root), newStoreShow(&root), newStorePrune(&root), newStoreExport(&root), newStoreImport(&root))
 	return cmd
@@ -141,10 +142,11 @@ func printEntries(s *screen, shown, all []store.Entry) error {
 		if e.Use != nil {
 			size = humanize.Bytes(uint64(e.Use.Bytes))
 		}
-		t.add(verdictColour(e), start(e), verdict(e), e.Lock, e.Deduct, e.Topology, e.Fault(), size)
 		if e.Lock == "" { // a damaged folder tells no more than its name
-			t.rows[len(t.rows)-1].cells[2] = e.Name
+			t.add(verdictColour(e), start(e), verdict(e), e.Name, "", "", "", size)
+			continue
 		}
+		t.add(verdictColour(e), start(e), verdict(e), e.Lock, e.Deduct, e.Topology, e.Fault(), size)
 	}
 	if err := t.print(s); err != nil {
 		return err

@@ -176,7 +176,7 @@ func (p *storePrune) sum(plan *store.Plan) string {
 		text = fmt.Sprintf("%s would go: %s, %s would be left. Nothing was removed; --yes removes them", what, freed, left)
 	}
 	if plan.Over > 0 {
-		text += fmt.Sprintf(". That is %s more than --max-size: the rest stays for the reasons above", humanize.Bytes(uint64(plan.Over)))
+		text += fmt.Sprintf(". That is still %s more than --max-size; all else is kept by what protects it", humanize.Bytes(uint64(plan.Over)))
 	}
 	return text
 }

@@ -153,7 +153,11 @@ func showTest(s *screen, e *store.Entry) error {
 		if err != nil {
 			return err
 		}
-		if err := reports.Terminal(s.out, r, string(e.Dir), s.color); err != nil {
+		dir := string(e.Dir)
+		if _, err := os.Stat(e.Dir.Path(store.ReportFile)); err != nil {
+			dir = "" // there is no report
+		}
+		if err := reports.Terminal(s.out, r, dir, s.color); err != nil {
 			return err
 		}
 		rerun = r.Rerun

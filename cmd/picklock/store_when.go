@@ -35,7 +35,7 @@ func age(s string) (time.Duration, error) {
 }
 
 // clockForms are the ways to write a time of day; without a zone it is the local one.
-var clockForms = []string{time.RFC3339, "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02T15:04:05", "2006-01-02T15:04", "20060102T150405.000Z"}
+var clockForms = []string{time.RFC3339, "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02T15:04:05", "2006-01-02T15:04"}
 
 // moment reads a moment: as a span before now, or as a date. A day is its beginning, or,
 // if it is where something ends, its end. An empty text is no moment.
@@ -45,6 +45,9 @@ func moment(s string, now time.Time, ends bool) (time.Time, error) {
 	}
 	if d, err := age(s); err == nil {
 		return now.Add(-d), nil
+	}
+	if at, err := time.Parse("20060102T150405.000Z", s); err == nil { // as a test's folder is named, in UTC
+		return at, nil
 	}
 	for _, form := range clockForms {
 		if at, err := time.ParseInLocation(form, s, now.Location()); err == nil {
