@@ -1,10 +1,8 @@
 package fast
 
 import (
-	"cmp"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"testing"
 	"time"
 
@@ -60,8 +58,7 @@ func leaseHistory(l spec.Lease, n, clients int, unknown float64, seed uint64) []
 		}
 		waits[i] = release.Return + rng.Int64N(100e3)
 	}
-	slices.SortStableFunc(ops, func(a, b spec.LockOp) int { return cmp.Compare(a.Call, b.Call) })
-	return ops
+	return byCall(ops)
 }
 
 // TestLeaseLong: what holds of small histories holds of longer ones, legal ones and ones with

@@ -100,44 +100,19 @@ type hold struct {
 	op       int32 // its acquire's position
 }
 
-func byStart(a, b hold) int {
-	switch {
-	case a.from < b.from:
-		return -1
-	case a.from > b.from:
-		return 1
-	}
+func (h *hold) start() int64 { return h.from }
+
+// byEnd orders holds of the same start.
+func byEnd(a, b *hold) int {
 	if c := cmp.Compare(a.to, b.to); c != 0 {
 		return c
 	}
 	return cmp.Compare(a.fence, b.fence)
 }
 
-// sortHolds sorts holds by their starts. Owners come by their numbers, which is nearly in
-// order: who waits longer is granted the lock a few places later. So each is moved to its
-// place from behind, unless that proves to be far.
-func sortHolds(all []hold) {
-	moves := 32 * len(all)
-	for i := 1; i < len(all); i++ {
-		if byStart(all[i-1], all[i]) <= 0 {
-			continue
-		}
-		h, k := all[i], i
-		for ; k > 0 && byStart(all[k-1], h) > 0; k-- {
-			all[k] = all[k-1]
-			moves--
-		}
-		all[k] = h
-		if moves < 0 {
-			slices.SortFunc(all, byStart)
-			return
-		}
-	}
-}
-
 // decide judges the holds and then what is left to porcupine.
 func (c *lockChecker) decide() Result {
-	sortHolds(c.cores)
+	c.cores = sortNearly(c.cores, (*hold).start, byEnd)
 	full, bad := c.sweep()
 	if bad == nil {
 		bad = c.placeWindows(full)
@@ -149,55 +124,6 @@ func (c *lockChecker) decide() Result {
 		return Result{Verdict: Illegal, Ops: bad}
 	}
 	return c.ask()
-}
-
-// chains links the operations of each owner in the order of their calls. head[s] is the
-// first of the owner in slot s, next[i] the one after i; -1: none.
-func chains(ops []spec.LockOp) (head, next []int32) {
-	slots, slot := ownerSlots(ops)
-	head, next = make([]int32, slots), make([]int32, len(ops))
-	if !link(ops, nil, head, next, slot) {
-		link(ops, sortedByCall(ops), head, next, slot)
-	}
-	return head, next
-}
-
-// link makes the chains, of operations in the given order (nil: as they stand), and says
-// whether each owner's came out in the order of their calls.
-func link(ops []spec.LockOp, order, head, next []int32, slot func(int64) int) (inOrder bool) {
-	for i := range head {
-		head[i] = -1
-	}
-	inOrder = true
-	for k := len(ops) - 1; k >= 0; k-- {
-		i := int32(k)
-		if order != nil {
-			i = order[k]
-		}
-		s := slot(ops[i].Owner)
-		after := head[s]
-		inOrder = inOrder && (after < 0 || ops[i].Call <= ops[after].Call)
-		next[i], head[s] = after, i
-	}
-	return inOrder
-}
-
-// ownerSlots numbers the owners from 0: by their own numbers if these are close together.
-func ownerSlots(ops []spec.LockOp) (n int, slot func(int64) int) {
-	low, high := ops[0].Owner, ops[0].Owner
-	for i := range ops {
-		low, high = min(low, ops[i].Owner), max(high, ops[i].Owner)
-	}
-	if span := uint64(high) - uint64(low); span < 2*uint64(len(ops))+1024 {
-		return int(span) + 1, func(owner int64) int { return int(owner - low) }
-	}
-	slots := make(map[int64]int, len(ops)/2)
-	for i := range ops {
-		if _, known := slots[ops[i].Owner]; !known {
-			slots[ops[i].Owner] = len(slots)
-		}
-	}
-	return len(slots), func(owner int64) int { return slots[owner] }
 }
 
 // sortedByCall gives the order of the operations by their calls; nil: they are in order.

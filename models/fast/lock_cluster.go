@@ -15,7 +15,8 @@ type cluster struct {
 	from, to int64
 	ops      []int32
 
-	below, above int64 // fences that were told in clusters before and after it; 0: none
+	first, last  int   // the windows in it: the first, and the first behind it
+	below, above int64 // the highest fence told before it, and the lowest after it; 0: none
 }
 
 // ask has porcupine decide the clusters.
@@ -24,10 +25,15 @@ func (c *lockChecker) ask() Result {
 	if has(quirkSkipClusters) {
 		return res
 	}
+	if len(c.irregular) == 0 {
+		return res
+	}
 	all := c.clusters()
-	c.fencesBeside(all)
-	for _, cl := range all {
-		ops, at := c.translate(cl)
+	if c.lock.Fenced {
+		c.fencesBeside(all)
+	}
+	for i := range all {
+		ops, at := c.translate(&all[i])
 		res.Asked += len(ops)
 		switch spec.Decide(c.lock.Model(), spec.Operations(ops), c.lim.left(), spec.Memory) {
 		case porcupine.Illegal:
@@ -40,44 +46,91 @@ func (c *lockChecker) ask() Result {
 	return res
 }
 
-// fencesBeside finds the fences told in the clusters before and after each, by time.
+// fencesBeside finds the fences told before and after each cluster, of those by time: by
+// irregular owners, cores, whose fences rise, and windows.
 func (c *lockChecker) fencesBeside(all []cluster) {
-	if !c.lock.Fenced {
-		return
-	}
 	told := func(cl *cluster, pick func(fence int64)) {
 		for _, i := range cl.ops {
-			if op := &c.ops[i]; op.Step == spec.Acquire && op.Fence != 0 {
+			if op := &c.ops[i]; op.Step == spec.Acquire {
 				pick(op.Fence)
 			}
 		}
+		for _, w := range c.windows[cl.first:cl.last] {
+			pick(w.fence)
+		}
 	}
-	below, above := int64(0), int64(0)
+	fence, core, window := int64(0), 0, 0
+	higher := func(f int64) { fence = max(fence, f) }
 	for i := range all {
-		all[i].below = below
-		told(&all[i], func(fence int64) { below = max(below, fence) })
+		cl := &all[i]
+		for first, _ := c.beside(cl); core < first; core++ {
+			higher(c.cores[core].fence)
+		}
+		for ; window < cl.first; window++ {
+			higher(c.windows[window].fence)
+		}
+		cl.below = fence
+		told(cl, higher)
+	}
+	fence, core, window = 0, len(c.cores), len(c.windows)
+	lower := func(f int64) {
+		if f != 0 && (fence == 0 || f < fence) {
+			fence = f
+		}
 	}
 	for i := len(all) - 1; i >= 0; i-- {
-		all[i].above = above
-		told(&all[i], func(fence int64) {
-			if above == 0 || fence < above {
-				above = fence
-			}
-		})
+		cl := &all[i]
+		for _, last := c.beside(cl); core > last; core-- {
+			lower(c.cores[core-1].fence)
+		}
+		for ; window > cl.last; window-- {
+			lower(c.windows[window-1].fence)
+		}
+		cl.above = fence
+		told(cl, lower)
 	}
 }
 
-// clusters gives the irregular owners' stretches, prolonged to where they end and merged
-// where they overlap, by time.
+// clusters gives the irregular owners' stretches by time, prolonged to where they end. Those
+// that touch are one, and so are those that windows connect: windows that touch each other
+// and, the first or the last of them, a stretch. So no window reaches into a cluster without
+// being in it, and those in it follow each other.
 func (c *lockChecker) clusters() []cluster {
-	all := c.irregular
-	for i := range all {
-		all[i].to = c.rid(all[i].to)
+	stretches := c.irregular
+	for i := range stretches {
+		stretches[i].to = c.rid(stretches[i].to)
 	}
-	for grown := true; grown && len(all) > 0; {
-		all, grown = c.withWindows(merge(all))
+	stretches = sortNearly(stretches, func(cl *cluster) int64 { return cl.from }, nil)
+	c.windows = sortNearly(c.windows, (*hold).start, byEnd)
+	var out []cluster
+	window := 0
+	for len(stretches) > 0 {
+		// Windows that touch each other, from the first that is left, with what they touch.
+		cl := cluster{from: stretches[0].from, to: stretches[0].from, first: window}
+		if window < len(c.windows) && c.windows[window].from < cl.from {
+			cl.from, cl.to = c.windows[window].from, c.windows[window].to
+		}
+		for {
+			if len(stretches) > 0 && stretches[0].from <= cl.to {
+				cl.to = max(cl.to, stretches[0].to)
+				if cl.ops == nil {
+					cl.ops = stretches[0].ops
+				} else {
+					cl.ops = append(cl.ops, stretches[0].ops...)
+				}
+				stretches = stretches[1:]
+			} else if window < len(c.windows) && c.windows[window].from <= cl.to {
+				cl.to = max(cl.to, c.windows[window].to)
+				window++
+			} else {
+				break
+			}
+		}
+		if cl.last = window; cl.ops != nil {
+			out = append(out, cl)
+		}
 	}
-	return all
+	return out
 }
 
 // rid is the first moment at which an irregular owner without calls or returns after t is
@@ -95,51 +148,15 @@ func (c *lockChecker) rid(t int64) int64 {
 	return c.cores[i].from
 }
 
-func merge(all []cluster) []cluster {
-	slices.SortFunc(all, func(a, b cluster) int { return cmp.Compare(a.from, b.from) })
-	out := all[:1]
-	for _, cl := range all[1:] {
-		last := &out[len(out)-1]
-		if cl.from > last.to {
-			out = append(out, cl)
-			continue
-		}
-		last.to = max(last.to, cl.to)
-		last.ops = append(last.ops, cl.ops...)
-	}
-	return out
-}
-
-// withWindows makes clusters, by time, hold all of the windows that they touch.
-func (c *lockChecker) withWindows(all []cluster) (out []cluster, grown bool) {
-	for _, w := range c.windows {
-		i, _ := slices.BinarySearchFunc(all, w.from, func(cl cluster, t int64) int { return cmp.Compare(cl.to, t) })
-		if i == len(all) || w.to < all[i].from {
-			continue
-		}
-		if cl := &all[i]; w.from < cl.from || w.to > cl.to {
-			cl.from, cl.to, grown = min(cl.from, w.from), max(cl.to, w.to), true
-			if i+1 < len(all) && all[i+1].from <= cl.to {
-				return all, true // they are no longer apart
-			}
-		}
-	}
-	return all, grown
-}
-
 // translate gives the operations of a cluster: those of irregular owners as they are,
 // cores as operations without length, windows as both in their interval, and the nearest
 // fences before and after it. at are the positions of what stands in the history itself.
-func (c *lockChecker) translate(cl cluster) (ops []spec.LockOp, at []int) {
+func (c *lockChecker) translate(cl *cluster) (ops []spec.LockOp, at []int) {
 	for _, i := range cl.ops {
 		ops, at = append(ops, c.ops[i]), append(at, int(i))
 	}
 	add := func(step spec.Step, h hold, from, to int64) {
 		ops = append(ops, spec.LockOp{Call: from, Return: to, Owner: c.ops[h.op].Owner, Fence: h.fence, Step: step})
-	}
-	below, above := cl.below, spec.Never // fences
-	if cl.above != 0 {
-		above = cl.above
 	}
 	first, last := c.beside(cl)
 	for _, h := range c.cores[first:last] {
@@ -152,28 +169,19 @@ func (c *lockChecker) translate(cl cluster) (ops []spec.LockOp, at []int) {
 			add(spec.Release, h, h.to, h.to)
 		}
 	}
-	for _, h := range c.windows {
-		switch {
-		case h.to < cl.from:
-			below = max(below, h.fence)
-		case h.from > cl.to:
-			if h.fence != 0 {
-				above = min(above, h.fence)
-			}
-		default:
-			at = append(at, int(h.op))
-			add(spec.Acquire, h, h.from, h.to)
-			add(spec.Release, h, h.from, h.to)
-		}
+	for _, h := range c.windows[cl.first:cl.last] {
+		at = append(at, int(h.op))
+		add(spec.Acquire, h, h.from, h.to)
+		add(spec.Release, h, h.from, h.to)
 	}
 	if c.lock.Fenced {
-		ops = c.between(ops, cl, first, last, below, above)
+		ops = between(ops, cl)
 	}
 	return ops, at
 }
 
 // beside finds the cores first to last (exclusive) that reach into a cluster.
-func (c *lockChecker) beside(cl cluster) (first, last int) {
+func (c *lockChecker) beside(cl *cluster) (first, last int) {
 	last, _ = slices.BinarySearchFunc(c.cores, cl.to, func(h hold, t int64) int {
 		if h.from <= t {
 			return -1
@@ -189,21 +197,8 @@ func (c *lockChecker) beside(cl cluster) (first, last int) {
 }
 
 // between puts holds without length in front of and behind a cluster's operations, that
-// have the highest fence before it and the lowest after it: of cores, whose fences rise, and
-// those of windows.
-func (c *lockChecker) between(ops []spec.LockOp, cl cluster, first, last int, below, above int64) []spec.LockOp {
-	for i := first - 1; i >= 0; i-- {
-		if f := c.cores[i].fence; f != 0 {
-			below = max(below, f)
-			break
-		}
-	}
-	for i := last; i < len(c.cores); i++ {
-		if f := c.cores[i].fence; f != 0 {
-			above = min(above, f)
-			break
-		}
-	}
+// have the highest fence before it and the lowest after it.
+func between(ops []spec.LockOp, cl *cluster) []spec.LockOp {
 	start, end, owner := cl.from, cl.from, int64(0)
 	for _, o := range ops {
 		start, end, owner = min(start, o.Call), max(end, o.Call), max(owner, o.Owner)
@@ -215,11 +210,11 @@ func (c *lockChecker) between(ops []spec.LockOp, cl cluster, first, last int, be
 		ops = append(ops, spec.LockOp{Call: at, Return: at, Owner: owner, Fence: fence, Step: spec.Acquire},
 			spec.LockOp{Call: at, Return: at, Owner: owner, Step: spec.Release})
 	}
-	if below > 0 {
-		one(start-1, owner+1, below)
+	if cl.below > 0 {
+		one(start-1, owner+1, cl.below)
 	}
-	if above < spec.Never {
-		one(end+1, owner+2, above)
+	if cl.above != 0 {
+		one(end+1, owner+2, cl.above)
 	}
 	return ops
 }

@@ -52,13 +52,17 @@ func (c *lockChecker) sweepMany() (full []stretch, bad []int) {
 			ends = append(ends, h.to)
 		}
 	}
-	slices.Sort(ends)
+	ends = sortNearly(ends, func(t *int64) int64 { return *t }, nil)
+	wanted := len(c.windows) > 0
+	if wanted {
+		full = make([]stretch, 0, len(c.cores)/c.permits+1)
+	}
 	var taken []int32 // acquires of the cores that began and may not have ended, for the report
 	active, ended := 0, 0
 	for i := range c.cores {
 		h := &c.cores[i]
 		for ended < len(ends) && (ends[ended] < h.from || ends[ended] == h.from && !has(quirkTouching)) {
-			if active == c.permits {
+			if active == c.permits && wanted {
 				full[len(full)-1].to = ends[ended]
 			}
 			ended++
@@ -75,11 +79,11 @@ func (c *lockChecker) sweepMany() (full []stretch, bad []int) {
 		if h.from == h.to {
 			continue
 		}
-		if active++; active == c.permits {
+		if active++; active == c.permits && wanted {
 			full = append(full, stretch{h.from, spec.Never})
 		}
 	}
-	if active == c.permits && ended < len(ends) {
+	if active == c.permits && wanted && ended < len(ends) {
 		full[len(full)-1].to = ends[ended]
 	}
 	return full, nil
@@ -149,11 +153,11 @@ func (c *lockChecker) fences(full []stretch) (bad []int) {
 
 // placeByFence places holds, of which the first cores are cores, in the order of their fences.
 func (c *lockChecker) placeByFence(told []hold, cores int, full []stretch) (bad []int) {
-	order := make([]int, len(told))
+	order := make([]int32, len(told))
 	for i := range order {
-		order[i] = i
+		order[i] = int32(i)
 	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(told[a].fence, told[b].fence) })
+	order = sortNearly(order, func(i *int32) int64 { return told[*i].fence }, nil)
 	now := told[order[0]].from
 	for k, i := range order {
 		h := told[i]
@@ -163,7 +167,7 @@ func (c *lockChecker) placeByFence(told []hold, cores int, full []stretch) (bad 
 			}
 			now = max(now, h.from)
 		}
-		if i < cores {
+		if int(i) < cores {
 			if now > h.from {
 				return []int{int(told[order[k-1]].op), int(h.op)}
 			}

@@ -2,7 +2,6 @@ package fast
 
 import (
 	"cmp"
-	"container/heap"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -17,9 +16,11 @@ type lockLoad struct {
 	lock       spec.Lock
 	operations int // about so many
 	clients    int
-	unknown    int  // percent of the grants that do not end as they should
-	retried    int  // percent of the grants that are released twice, the first time without a reply
-	violated   bool // at 80% of the history, one hold more than there can be
+	unknown    int   // percent of the grants that do not end as they should
+	retried    int   // percent of the grants that are released twice, the first time without a reply
+	processes  bool  // an owner is a client, until an outcome is unknown: then the client goes on as another
+	spread     int64 // owners' numbers are so far apart; 0: they follow each other
+	violated   bool  // at 80% of the history, one hold more than there can be
 }
 
 func (l lockLoad) String() string {
@@ -45,11 +46,14 @@ const (
 // history makes the operations, by call.
 func (l lockLoad) history(seed uint64) []spec.LockOp {
 	r := &loadRun{lockLoad: l, rng: rand.New(rand.NewPCG(seed, 7))}
-	r.slots = make(timeHeap, max(1, l.lock.Permits))
+	r.slots = make(stockHeap, max(1, l.lock.Permits))
 	for range l.clients {
-		heap.Push(&r.ready, r.up(loadPause))
+		r.owners++
+		r.owner = r.owners
+		r.back(r.up(loadPause))
 	}
 	intruded := !l.violated
+	r.ops = make([]spec.LockOp, 0, l.operations+8)
 	for len(r.ops) < l.operations {
 		core := r.grant()
 		if !intruded && len(r.ops) >= l.operations*4/5 && core.from+10 < core.to {
@@ -57,22 +61,24 @@ func (l lockLoad) history(seed uint64) []spec.LockOp {
 			intruded = true
 		}
 	}
-	slices.SortStableFunc(r.ops, func(a, b spec.LockOp) int { return cmp.Compare(a.Call, b.Call) })
-	for i := range r.ops {
-		r.ops[i].ID = int64(i)
+	ops := byCall(r.ops)
+	for i := range ops {
+		ops[i].ID = int64(i)
+		ops[i].Owner *= max(1, l.spread)
 	}
-	return r.ops
+	return ops
 }
 
 // loadRun is a load under way.
 type loadRun struct {
 	lockLoad
-	rng   *rand.Rand
-	ops   []spec.LockOp
-	ready timeHeap // when each client calls next
-	slots timeHeap // when each permit is free
-	owner int64
-	fence int64
+	rng    *rand.Rand
+	ops    []spec.LockOp
+	ready  stockHeap // when each client calls next, and which owner it is then
+	slots  stockHeap // when each permit is free
+	owner  int64     // who acquires now
+	owners int64     // how many there have been
+	fence  int64
 }
 
 // up gives a time from 1 to n.
@@ -85,15 +91,19 @@ func (r *loadRun) add(step spec.Step, call, ret, fence int64) {
 // grant lets the client that waits longest acquire and release, and gives the time for
 // which it held for certain.
 func (r *loadRun) grant() (core stretch) {
-	r.owner++
-	call := heap.Pop(&r.ready).(int64)
+	next := r.ready.pop()
+	call := next.time
+	if r.owner = int64(next.at); !r.processes {
+		r.fresh()
+	}
 	fate := r.rng.IntN(500) // of unknown outcome are those below five times the percentage
 	if fate < r.unknown {   // an acquire that never happened, and never returned
 		r.add(spec.MayAcquire, call, spec.Never, 0)
-		heap.Push(&r.ready, call+loadTTL+r.up(loadPause))
+		r.fresh()
+		r.back(call + loadTTL + r.up(loadPause))
 		return stretch{}
 	}
-	at := max(call, heap.Pop(&r.slots).(int64)) + r.up(loadLatency)
+	at := max(call, r.slots.pop().time) + r.up(loadLatency)
 	fence := int64(0)
 	if r.lock.Fenced {
 		r.fence++
@@ -102,6 +112,11 @@ func (r *loadRun) grant() (core stretch) {
 	got := at + r.up(loadLatency)
 	if fate < 2*r.unknown { // an acquire without a reply, and its client releases to be sure
 		r.add(spec.MayAcquire, call, spec.Never, 0)
+		if r.processes { // which cannot release, so a TTL does
+			r.fresh()
+			r.next(at+loadTTL, got+loadTTL)
+			return stretch{}
+		}
 		release := got + loadLatency
 		done := release + r.up(loadLatency)
 		r.add(spec.Release, release, done+r.up(loadLatency), 0)
@@ -121,9 +136,11 @@ func (r *loadRun) grant() (core stretch) {
 	switch {
 	case fate < 3*r.unknown: // a death
 		r.add(spec.MayFree, release, spec.Never, 0)
+		r.fresh()
 		r.next(release+loadTTL, release+2*loadTTL)
 	case fate < 5*r.unknown: // a release without a reply
 		r.add(spec.MayRelease, release, spec.Never, 0)
+		r.fresh()
 		r.next(release+r.up(loadLatency), release+loadTTL)
 	default:
 		if r.rng.IntN(100) < r.retried {
@@ -138,34 +155,48 @@ func (r *loadRun) grant() (core stretch) {
 	return stretch{got, release}
 }
 
+// fresh makes the next owner.
+func (r *loadRun) fresh() {
+	r.owners++
+	r.owner = r.owners
+}
+
 // next frees a permit at one time, and the client goes on after another.
 func (r *loadRun) next(freed, back int64) {
-	heap.Push(&r.slots, freed)
-	heap.Push(&r.ready, back+r.up(loadPause))
+	r.slots.push(stockMoment{time: freed})
+	r.back(back + r.up(loadPause))
 }
+
+// back has the client call again at a time, as the owner that it is.
+func (r *loadRun) back(at int64) { r.ready.push(stockMoment{at, int32(r.owner)}) }
 
 // intrude has as many others hold the lock in the middle of a core as there are permits.
 func (r *loadRun) intrude(core stretch) {
 	mid := (core.from + core.to) / 2
 	for range max(1, r.lock.Permits) {
-		r.owner++
+		r.fresh()
 		r.add(spec.Acquire, core.from, mid-1, 0)
 		r.add(spec.Release, mid+1, core.to, 0)
 	}
 }
 
-// timeHeap gives the earliest of times.
-type timeHeap []int64
-
-func (h timeHeap) Len() int           { return len(h) }
-func (h timeHeap) Less(i, j int) bool { return h[i] < h[j] }
-func (h timeHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *timeHeap) Push(x any)        { *h = append(*h, x.(int64)) }
-func (h *timeHeap) Pop() any {
-	last := len(*h) - 1
-	x := (*h)[last]
-	*h = (*h)[:last]
-	return x
+// byCall gives ops in the order of their calls.
+func byCall(ops []spec.LockOp) []spec.LockOp {
+	order := make([]stockMoment, len(ops))
+	for i := range ops {
+		order[i] = stockMoment{ops[i].Call, int32(i)}
+	}
+	slices.SortFunc(order, func(a, b stockMoment) int {
+		if a.time != b.time {
+			return cmp.Compare(a.time, b.time)
+		}
+		return cmp.Compare(a.at, b.at)
+	})
+	sorted := make([]spec.LockOp, len(ops))
+	for i := range order {
+		sorted[i] = ops[order[i].at]
+	}
+	return sorted
 }
 
 // loadLocks are those that are measured.

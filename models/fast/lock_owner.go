@@ -9,42 +9,71 @@ import (
 // owners finds the holds of all regular owners, and the irregular ones. If operations of
 // one owner contradict each other, it returns their positions.
 func (c *lockChecker) owners() (bad []int) {
-	head, next := chains(c.ops)
+	numbers := numberOwners(c.ops)
 	c.cores = make([]hold, 0, len(c.ops)/2+1)
-	o := owner{c: c, next: next}
-	for _, first := range head {
-		if first < 0 || !o.needed(first) || o.pair(first) {
-			if o.bad != nil {
+	o := owner{c: c}
+	if len(c.ops) >= manyOps*numbers.n {
+		gathered, ends := gather(c.ops, numbers)
+		from := int32(0)
+		for _, end := range ends {
+			if o.judge(gathered[from:end]); o.bad != nil {
 				return o.bad
 			}
+			from = end
+		}
+		return nil
+	}
+	head, next := chains(c.ops, numbers)
+	var own []ownOp
+	for _, first := range head {
+		if first < 0 {
 			continue
 		}
-		if !o.walk(first) {
-			c.irregular = append(c.irregular, o.cluster(first))
+		if second := next[first]; second >= 0 && next[second] < 0 { // as nearly all are
+			if o.pair(first, second) {
+				if o.bad != nil {
+					return o.bad
+				}
+				continue
+			}
 		}
-		if o.bad != nil {
+		own = own[:0]
+		for i := first; i >= 0; i = next[i] {
+			own = append(own, ownOpOf(&c.ops[i], i))
+		}
+		if o.judge(own); o.bad != nil {
 			return o.bad
 		}
 	}
 	return nil
 }
 
-// owner walks through one owner's operations after the other's.
+// owner judges one owner's operations after the other's.
 type owner struct {
-	c    *lockChecker
-	next []int32
-	bad  []int
+	c   *lockChecker
+	bad []int
 
 	open    []hold // holds that are not released, in the order of their acquires
 	refused int64  // earliest return of a "not held" while there are open ones; Never: none
 	at      int32  // position of that
 }
 
+// judge adds the cores, the window or the cluster of an owner with these operations.
+func (o *owner) judge(own []ownOp) {
+	if !needed(own) || len(own) == 2 && o.pair(own[0].at, own[1].at) {
+		return
+	}
+	sortByCall(own)
+	if !o.walk(own) {
+		o.c.irregular = append(o.c.irregular, clusterOf(own))
+	}
+}
+
 // needed says whether the owner has an operation that constrains anybody: a certain
 // acquire or release.
-func (o *owner) needed(first int32) bool {
-	for i := first; i >= 0; i = o.next[i] {
-		if s := o.c.ops[i].Step; s == spec.Acquire || s == spec.Release {
+func needed(own []ownOp) bool {
+	for i := range own {
+		if s := own[i].step; s == spec.Acquire || s == spec.Release {
 			return true
 		}
 	}
@@ -52,11 +81,7 @@ func (o *owner) needed(first int32) bool {
 }
 
 // pair handles an owner with one acquire and one acknowledged release, and nothing else.
-func (o *owner) pair(first int32) bool {
-	second := o.next[first]
-	if second < 0 || o.next[second] >= 0 {
-		return false
-	}
+func (o *owner) pair(first, second int32) bool {
 	if o.c.ops[first].Step == spec.Release {
 		first, second = second, first
 	}
@@ -78,7 +103,7 @@ func (o *owner) pair(first int32) bool {
 	case a.End() <= r.Call:
 		o.core(a.End(), r.Call, r.Return, h, a.Call)
 	case h.from > h.to:
-		o.bad = []int{int(first), int(second)}
+		o.bad = positions(first, second)
 	default:
 		o.c.windows = append(o.c.windows, h)
 	}
@@ -97,9 +122,9 @@ func (o *owner) core(from, to, ret int64, h hold, call int64) {
 	o.c.cores = append(o.c.cores, h)
 }
 
-// walk follows the operations of an owner and adds its cores; false: it is irregular, and
-// nothing was added.
-func (o *owner) walk(first int32) bool {
+// walk follows the operations of an owner, by call, and adds its cores; false: it is
+// irregular, and nothing was added.
+func (o *owner) walk(own []ownOp) bool {
 	c, last, unknown := o.c, int64(math.MinInt64), false
 	before := len(c.cores)
 	o.open, o.refused = o.open[:0], spec.Never
@@ -109,34 +134,34 @@ func (o *owner) walk(first int32) bool {
 		return false
 	}
 	certain := 0 // operations
-	settled := o.settled(first)
-	for i := first; i >= 0; i = o.next[i] {
-		op := &c.ops[i]
-		if op.Step.May() {
+	settled := settled(own)
+	for i := range own {
+		op := &own[i]
+		if op.step.May() {
 			if settled {
 				continue
 			}
-			if op.Step == spec.MayAcquire || op.Call < last || op.Call == last && certain > 1 {
+			if op.call < last || op.call == last && (certain > 1 || op.step == spec.MayAcquire) {
 				return irregular()
 			}
 			unknown = true
-			if !has(quirkDeafRelease) {
+			if op.step != spec.MayAcquire && !has(quirkDeafRelease) {
 				o.mayEnd(op)
 			}
 			continue
 		}
-		if certain > 0 && op.Call <= last || unknown && op.Step != spec.NotHeld || op.Return == spec.Never {
+		if certain > 0 && op.call <= last || unknown && op.step != spec.NotHeld || op.end == spec.Never {
 			return irregular()
 		}
-		certain, last = certain+1, op.Return
-		switch op.Step {
+		certain, last = certain+1, op.end
+		switch op.step {
 		case spec.Acquire:
-			o.acquired(op, i)
+			o.acquired(op)
 		case spec.Release:
-			o.released(op, i)
+			o.released(op)
 		case spec.NotHeld:
-			if len(o.open) > 0 && op.Return < o.refused && !has(quirkNotHeld) {
-				o.refused, o.at = op.Return, i
+			if len(o.open) > 0 && op.end < o.refused && !has(quirkNotHeld) {
+				o.refused, o.at = op.end, op.at
 			}
 		}
 	}
@@ -149,10 +174,10 @@ func (o *owner) walk(first int32) bool {
 // acquired no more. Then its steps that may have happened did not take effect: each one
 // that did would have left a hold less than there were releases. Such is a release that
 // had no answer and was tried again.
-func (o *owner) settled(first int32) bool {
+func settled(own []ownOp) bool {
 	holds := 0
-	for i := first; i >= 0; i = o.next[i] {
-		switch o.c.ops[i].Step {
+	for i := range own {
+		switch own[i].step {
 		case spec.MayAcquire:
 			return false
 		case spec.Acquire:
@@ -165,36 +190,36 @@ func (o *owner) settled(first int32) bool {
 }
 
 // acquired begins a hold.
-func (o *owner) acquired(op *spec.LockOp, i int32) {
+func (o *owner) acquired(op *ownOp) {
 	n := len(o.open)
-	h := hold{op.Call, op.Return, op.Fence, i}
+	h := hold{op.call, op.end, op.fence, op.at}
 	switch {
 	case n > 0 && o.refused != spec.Never:
 		o.contradiction(int(o.open[0].op), int(o.at))
 	case o.c.lock.Holds > 0 && n >= o.c.lock.Holds:
-		o.contradiction(int(o.open[0].op), int(i))
-	case n > 0 && o.c.lock.Fenced && op.Fence != 0:
-		if told := o.open[0].fence; told != 0 && told != op.Fence {
-			o.contradiction(int(o.open[0].op), int(i))
+		o.contradiction(int(o.open[0].op), int(op.at))
+	case n > 0 && o.c.lock.Fenced && op.fence != 0:
+		if told := o.open[0].fence; told != 0 && told != op.fence {
+			o.contradiction(int(o.open[0].op), int(op.at))
 		}
-		o.open[0].fence = op.Fence
+		o.open[0].fence = op.fence
 	}
 	o.open = append(o.open, h)
 }
 
 // released ends the last hold; of a mutex the whole ends with the first one.
-func (o *owner) released(op *spec.LockOp, i int32) {
+func (o *owner) released(op *ownOp) {
 	n := len(o.open)
 	if n == 0 {
 		if !has(quirkReleaseOfNobody) {
-			o.contradiction(int(i))
+			o.contradiction(int(op.at))
 		}
 		return
 	}
 	if o.refused != spec.Never {
 		o.contradiction(int(o.open[0].op), int(o.at))
 	}
-	o.end(op.Call, op.Return)
+	o.end(op.call, op.end)
 }
 
 // end ends the latest of the open holds.
@@ -208,19 +233,19 @@ func (o *owner) end(at, ret int64) {
 }
 
 // mayEnd ends what a step that may have happened can end: nothing certain follows it.
-func (o *owner) mayEnd(op *spec.LockOp) {
+func (o *owner) mayEnd(op *ownOp) {
 	n := len(o.open)
 	if n == 0 {
 		return
 	}
-	if op.Step == spec.MayRelease || has(quirkFreeOne) {
+	if op.step == spec.MayRelease || has(quirkFreeOne) {
 		n = 1
 	}
 	for range n {
-		o.end(op.Call, op.Call)
+		o.end(op.call, op.call)
 	}
 	if len(o.open) == 0 && o.refused != spec.Never {
-		if op.Call > o.refused {
+		if op.call > o.refused {
 			o.contradiction(int(o.at))
 		}
 		o.refused = spec.Never
@@ -243,16 +268,16 @@ func (o *owner) contradiction(ops ...int) {
 	}
 }
 
-// cluster is the stretch of an irregular owner, from its first call to its last call or
+// clusterOf is the stretch of an irregular owner, from its first call to its last call or
 // certain return.
-func (o *owner) cluster(first int32) cluster {
-	cl := cluster{from: o.c.ops[first].Call, to: o.c.ops[first].Call}
-	for i := first; i >= 0; i = o.next[i] {
-		op := &o.c.ops[i]
-		cl.ops = append(cl.ops, i)
-		cl.to = max(cl.to, op.Call)
-		if !op.Step.May() {
-			cl.to = max(cl.to, op.Return)
+func clusterOf(own []ownOp) cluster {
+	cl := cluster{from: own[0].call, to: own[0].call, ops: make([]int32, 0, len(own))}
+	for i := range own {
+		op := &own[i]
+		cl.ops = append(cl.ops, op.at)
+		cl.to = max(cl.to, op.call)
+		if !op.step.May() {
+			cl.to = max(cl.to, op.end)
 		}
 	}
 	return cl
