@@ -1,7 +1,6 @@
 package fast
 
 import (
-	"math"
 	"slices"
 	"time"
 
@@ -74,7 +73,7 @@ func Lease(l spec.Lease, ops []spec.LockOp, lim Limits) Result {
 	if lim.Timeout <= 0 {
 		lim.Timeout = defaultTimeout
 	}
-	c := leaseCheck{min: l.Min, max: l.Max, ops: ops, until: time.Now().Add(lim.Timeout)}
+	c := leaseCheck{min: l.Min, max: l.Max, ops: ops, until: time.Now().Add(lim.Timeout), bad: none}
 	if l.Min < 0 || l.Max < l.Min || !c.group() {
 		return c.all(l)
 	}
@@ -88,12 +87,13 @@ func Lease(l spec.Lease, ops []spec.LockOp, lim Limits) Result {
 	if len(c.loose) > 0 && c.fitsLate(c.holds, c.loose, c.windows) {
 		return Result{}
 	}
-	if bad := c.sweep(c.holds, false); bad != nil {
+	if bad := c.sweep(c.holds, c.more, false); bad != nil {
 		return illegal(bad)
 	}
 	if len(c.loose) == 0 {
 		return Result{}
 	}
+	c.merge()
 	return c.loosely()
 }
 
@@ -105,9 +105,10 @@ type leaseCheck struct {
 	owners   []leaseOwner
 	told     []leaseSpan // answers "not held", by owner and from
 	windows  []leaseSpan // by from
-	released []int32     // owners, in the order of their releases
+	bad      int32       // an owner whose release is illegal; none
+	released []int32     // owners whose releases came before their acquires
 	holds    []leaseHold // the tight ones, by hi
-	more     []leaseHold // tight ones that are not among them yet
+	more     []leaseHold // tight ones that are not among them yet, by hi
 	loose    []leaseHold
 	blocks   []leaseBlock // where sweep placed the holds
 }
@@ -143,32 +144,19 @@ func (c *leaseCheck) end(h *leaseHold, s int64) int64 {
 	return max(s, min(spec.Plus(s, c.min), h.free))
 }
 
-// group puts together what belongs to one owner. Not ok: an owner acquired again.
+// group puts together what belongs to one owner, and places the holds that were released: in
+// the order of the releases, which is that of holds that do not overlap. Not ok: an owner
+// acquired again.
 func (c *leaseCheck) group() bool {
 	if len(c.ops) == 0 {
 		return true
 	}
-	low, high, releases := int64(math.MaxInt64), int64(math.MinInt64), 0
-	for i := range c.ops {
-		low, high = min(low, c.ops[i].Owner), max(high, c.ops[i].Owner)
-		if c.ops[i].Step == spec.Release {
-			releases++
-		}
-	}
-	c.released = make([]int32, 0, releases)
-	var slot func(int64) int32
-	if n := high - low; n >= 0 && n < int64(4*len(c.ops)+64) {
-		slot = func(owner int64) int32 { return int32(owner - low) }
-		c.owners = make([]leaseOwner, n+1)
-	} else {
-		slot = numbers(len(c.ops))
-	}
+	numbers := numberOwners(c.ops)
+	c.owners = make([]leaseOwner, numbers.n)
+	c.holds = make([]leaseHold, 0, len(c.ops)/2+1)
 	for i := range c.ops {
 		o := &c.ops[i]
-		at, pos := slot(o.Owner), int32(i+1)
-		if int(at) == len(c.owners) {
-			c.owners = append(c.owners, leaseOwner{})
-		}
+		at, pos := numbers.of(o.Owner), int32(i+1)
 		w := &c.owners[at]
 		switch o.Step {
 		case spec.Acquire, spec.MayAcquire:
@@ -177,11 +165,17 @@ func (c *leaseCheck) group() bool {
 			}
 			w.acquire = pos
 		case spec.Release:
-			if w.release != 0 {
-				w.free = -pos // no hold can be released twice; place tells
-			} else {
+			switch {
+			case w.release != 0:
+				w.free, c.bad = -pos, at // no hold can be released twice
+			case w.acquire == 0:
 				w.release = pos
 				c.released = append(c.released, at)
+			default:
+				w.release = pos
+				if !c.placeReleased(at, &c.ops[w.acquire-1], o) {
+					c.bad = at
+				}
 			}
 		case spec.NotHeld:
 			c.told = append(c.told, leaseSpan{o.Call, o.Return, at, int32(i)})
@@ -194,29 +188,11 @@ func (c *leaseCheck) group() bool {
 	if has(quirkLeaseNoNotHeld) {
 		c.told = nil
 	}
-	slices.SortFunc(c.told, func(a, b leaseSpan) int {
-		if a.owner != b.owner {
-			return int(a.owner) - int(b.owner)
-		}
-		return byFrom(a, b)
-	})
+	c.told = sortNearly(c.told, func(n *leaseSpan) int64 { return int64(n.owner) }, byFrom)
 	for i := len(c.told) - 1; i >= 0; i-- {
 		c.owners[c.told[i].owner].told = int32(i + 1)
 	}
 	return true
-}
-
-// numbers gives owners numbers in the order in which they are asked for.
-func numbers(n int) func(int64) int32 {
-	slots := make(map[int64]int32, n/2)
-	return func(owner int64) int32 {
-		at, known := slots[owner]
-		if !known {
-			at = int32(len(slots))
-			slots[owner] = at
-		}
-		return at
-	}
 }
 
 // answers gives those of an owner, by from.

@@ -1,7 +1,6 @@
 package fast
 
 import (
-	"cmp"
 	"container/heap"
 	"math"
 	"slices"
@@ -25,7 +24,7 @@ func (c *leaseCheck) clusters() Result {
 	var out Result
 	decide := func(k *leaseCluster) bool {
 		if len(k.loose) > 0 {
-			slices.SortFunc(k.tight, byLastStart)
+			k.tight = sortNearly(k.tight, (*leaseHold).lastStart, nil)
 			if !c.fitsSomehow(k) {
 				c.ask(k, &out)
 			}
@@ -60,23 +59,13 @@ func (c *leaseCheck) clusters() Result {
 	return out
 }
 
-// inOrder gives the positions of tight holds, which are by hi, by lo: mostly the same, so
-// sorting by insertion is tried first.
+// inOrder gives the positions of tight holds by lo.
 func inOrder(holds []leaseHold) []int32 {
 	out := make([]int32, len(holds))
-	moves := 8 * len(holds)
 	for i := range out {
-		j := i
-		for ; j > 0 && moves > 0 && holds[out[j-1]].lo > holds[i].lo; j-- {
-			out[j] = out[j-1]
-			moves--
-		}
-		out[j] = int32(i)
+		out[i] = int32(i)
 	}
-	if moves == 0 {
-		slices.SortFunc(out, func(a, b int32) int { return cmp.Compare(holds[a].lo, holds[b].lo) })
-	}
-	return out
+	return sortNearly(out, func(i *int32) int64 { return holds[*i].lo }, nil)
 }
 
 // leaseBlock is the time that a hold covers, once it is placed.
@@ -90,12 +79,13 @@ func (c *leaseCheck) fitsSomehow(k *leaseCluster) bool {
 }
 
 // late is the check of the same holds, but the loose ones start less than Min before their
-// last starts, as they do if locks answer soon. So they are tight, or windows.
-func (c *leaseCheck) late(tight, loose []leaseHold, windows []leaseSpan) *leaseCheck {
+// last starts, as they do if locks answer soon. So they are tight, or windows. It has them in
+// more, and the tight ones are left to the caller.
+func (c *leaseCheck) late(loose []leaseHold, windows []leaseSpan) *leaseCheck {
 	late := *c
-	late.holds = append(make([]leaseHold, 0, len(tight)+len(loose)), tight...)
-	late.loose, late.blocks = nil, nil
-	late.windows = slices.Clone(windows)
+	late.holds, late.loose, late.blocks = nil, nil, nil
+	late.more = append(make([]leaseHold, 0, len(c.more)+len(loose)), c.more...)
+	late.windows = append(make([]leaseSpan, 0, len(windows)+len(loose)/8), windows...)
 	for _, h := range loose {
 		h.lo = h.hi - c.min + 1
 		late.placeOpen(h)
@@ -107,14 +97,16 @@ func (c *leaseCheck) late(tight, loose []leaseHold, windows []leaseSpan) *leaseC
 // fitsLate tries to fit all holds if the loose ones start late: the sweep tells for certain
 // whether they fit so.
 func (c *leaseCheck) fitsLate(tight, loose []leaseHold, windows []leaseSpan) bool {
-	late := c.late(tight, loose, windows)
-	return late.sweep(late.holds, false) == nil
+	late := c.late(loose, windows)
+	return late.sweep(tight, late.more, false) == nil
 }
 
 // fitsMoved tries to let loose holds start late, but to move those that then are in the way
 // to where there is room.
 func (c *leaseCheck) fitsMoved(tight, loose []leaseHold, windows []leaseSpan) bool {
-	late := c.late(tight, loose, windows)
+	late := c.late(loose, windows)
+	late.holds = slices.Clone(tight)
+	late.merge()
 	movable := make(map[int32]*leaseHold, len(loose))
 	for i := range loose {
 		movable[loose[i].owner] = &loose[i]
@@ -143,14 +135,14 @@ func (c *leaseCheck) fitsMoved(tight, loose []leaseHold, windows []leaseSpan) bo
 			return false
 		}
 	}
-	slices.SortFunc(moved, leaseByStart)
+	moved = sortNearly(moved, (*leaseHold).firstStart, nil)
 	return late.fits(blocks, moved)
 }
 
 // fitsBetween tries to fit the loose holds, by lo, between the tight ones, by hi, each of
 // which starts as early as it can.
 func (c *leaseCheck) fitsBetween(tight, loose []leaseHold) bool {
-	return c.sweep(tight, true) == nil && c.fits(c.blocks, loose)
+	return c.sweep(tight, nil, true) == nil && c.fits(c.blocks, loose)
 }
 
 // fitsByDeadline tries to fit all holds but cores between these.
@@ -164,7 +156,7 @@ func (c *leaseCheck) fitsByDeadline(tight, loose []leaseHold) bool {
 			others = append(others, *h)
 		}
 	}
-	slices.SortFunc(others, leaseByStart)
+	others = sortNearly(others, (*leaseHold).firstStart, nil)
 	return c.fits(c.blocks, others)
 }
 

@@ -26,13 +26,14 @@ func (c *leaseCheck) loosely() Result {
 		c.placeOpen(*h)
 	}
 	c.sort()
-	if bad := c.sweep(c.holds, false); bad != nil {
+	c.merge()
+	if bad := c.sweep(c.holds, nil, false); bad != nil {
 		return illegal(bad)
 	}
 	if len(c.loose) == 0 || has(quirkLeaseLongLegal) {
 		return Result{}
 	}
-	slices.SortFunc(c.loose, leaseByStart)
+	c.loose = sortNearly(c.loose, (*leaseHold).firstStart, nil)
 	return c.clusters()
 }
 

@@ -9,16 +9,17 @@ import (
 	"picklock/models/spec"
 )
 
-// place makes a window or a hold of each owner's operations, or finds that they contradict
-// each other: then it gives their positions. Cores of released holds come in the order of
-// the releases: of holds that do not overlap that is the order of the holds.
+// place makes a window or a hold of the operations of each owner for which group did not, or
+// finds that some contradict each other: then it gives their positions.
 func (c *leaseCheck) place() []int {
-	c.holds = make([]leaseHold, 0, len(c.released))
 	for _, owner := range c.released {
 		w := &c.owners[owner]
-		if w.acquire == 0 || w.free < 0 || !c.placeReleased(owner, &c.ops[w.acquire-1], &c.ops[w.release-1]) {
-			return c.of(owner)
+		if w.acquire == 0 || !c.placeReleased(owner, &c.ops[w.acquire-1], &c.ops[w.release-1]) {
+			c.bad = owner
 		}
+	}
+	if c.bad != none {
+		return c.of(c.bad)
 	}
 	for i := range c.owners {
 		w := &c.owners[i]
@@ -80,27 +81,34 @@ func (c *leaseCheck) window(from, to int64, owner int32) {
 	}
 }
 
-func byFrom(a, b leaseSpan) int       { return cmp.Compare(a.from, b.from) }
-func byLastStart(a, b leaseHold) int  { return cmp.Compare(a.hi, b.hi) }
-func leaseByStart(a, b leaseHold) int { return cmp.Compare(a.lo, b.lo) }
+func (n *leaseSpan) start() int64      { return n.from }
+func (h *leaseHold) firstStart() int64 { return h.lo }
+func (h *leaseHold) lastStart() int64  { return h.hi }
+
+func byFrom(a, b *leaseSpan) int { return cmp.Compare(a.from, b.from) }
+
+// holdOrder is the key by which tight holds are in order.
+func holdOrder() func(*leaseHold) int64 {
+	if has(quirkLeaseOrder) {
+		return (*leaseHold).firstStart
+	}
+	return (*leaseHold).lastStart
+}
 
 // sort puts windows and holds in the order in which sweep needs them.
 func (c *leaseCheck) sort() {
-	slices.SortFunc(c.windows, byFrom)
-	order := byLastStart
-	if has(quirkLeaseOrder) {
-		order = leaseByStart
-	}
-	for _, holds := range [][]leaseHold{c.holds, c.more} {
-		if !slices.IsSortedFunc(holds, order) {
-			slices.SortFunc(holds, order)
-		}
-	}
-	// Merge from behind, in the place of both.
-	i, j := len(c.holds)-1, len(c.more)-1
+	c.windows = sortNearly(c.windows, (*leaseSpan).start, nil)
+	c.holds = sortNearly(c.holds, holdOrder(), nil)
+	c.more = sortNearly(c.more, holdOrder(), nil)
+}
+
+// merge puts more among the holds.
+func (c *leaseCheck) merge() {
+	key := holdOrder()
+	i, j := len(c.holds)-1, len(c.more)-1 // from behind, in the place of both
 	c.holds = slices.Grow(c.holds, len(c.more))[:len(c.holds)+len(c.more)]
 	for k := len(c.holds) - 1; j >= 0; k-- {
-		if i >= 0 && order(c.holds[i], c.more[j]) > 0 {
+		if i >= 0 && key(&c.holds[i]) > key(&c.more[j]) {
 			c.holds[k] = c.holds[i]
 			i--
 		} else {
@@ -111,19 +119,25 @@ func (c *leaseCheck) sort() {
 	c.more = nil
 }
 
-// sweep places tight holds, ordered by hi, each as early as it can be, and keeps where, if
-// it is told to. If one cannot be placed it gives the positions of operations that are in
-// its way, and its own.
-func (c *leaseCheck) sweep(holds []leaseHold, keep bool) []int {
+// sweep places tight holds, those of two lists that are each ordered by hi, each hold as
+// early as it can be, and keeps where, if it is told to. If one cannot be placed it gives the
+// positions of operations that are in its way, and its own.
+func (c *leaseCheck) sweep(holds, more []leaseHold, keep bool) []int {
 	if keep {
-		c.blocks = slices.Grow(c.blocks[:0], len(holds))
+		c.blocks = slices.Grow(c.blocks[:0], len(holds)+len(more))
 	}
-	free, last, w := int64(math.MinInt64), int32(-1), 0
-	if len(holds) > 0 {
-		w = c.windowsAfter(holds[0].lo)
-	}
-	for i := range holds {
-		h := &holds[i]
+	free, last, w := int64(math.MinInt64), int32(none), -1
+	key := holdOrder()
+	for len(holds) > 0 || len(more) > 0 {
+		var h *leaseHold
+		if len(more) == 0 || len(holds) > 0 && key(&holds[0]) <= key(&more[0]) {
+			h, holds = &holds[0], holds[1:]
+		} else {
+			h, more = &more[0], more[1:]
+		}
+		if w < 0 {
+			w = c.windowsAfter(h.lo)
+		}
 		from := max(h.lo, free)
 		if has(quirkLeaseTouch) && free >= h.lo && last >= 0 {
 			from = free + 1

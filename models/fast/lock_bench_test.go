@@ -1,6 +1,7 @@
 package fast
 
 import (
+	"fmt"
 	"runtime"
 	"testing"
 	"time"
@@ -82,5 +83,49 @@ func benchmarkLock(b *testing.B, loads []lockLoad, check func(*testing.B, spec.L
 				b.ReportMetric(float64(after.TotalAlloc-before.TotalAlloc)/all, "B/operation")
 			})
 		}
+	}
+}
+
+// clusteredLock makes a legal history of about n operations, in groups of eighteen: two owners
+// that are irregular, three windows of which one connects the two, and nothing that goes from
+// one group to the next.
+func clusteredLock(n int) (ops []spec.LockOp) {
+	owner := int64(0)
+	add := func(at int64, step spec.Step, call, ret int64) {
+		ops = append(ops, spec.LockOp{Step: step, Owner: owner, Call: at + call, Return: at + ret, ID: int64(len(ops))})
+	}
+	for at := int64(0); len(ops) < n; at += 1000 {
+		for _, from := range []int64{at, at + 300} {
+			owner++
+			add(from, spec.MayAcquire, 0, 0)
+			add(from, spec.Release, 20, 60)
+			add(from, spec.Acquire, 100, 110)
+			add(from, spec.Release, 120, 130)
+			owner++
+			add(from, spec.Acquire, 140, 150) // its core ends the cluster
+			add(from, spec.Release, 160, 170)
+		}
+		for _, window := range [][2]int64{{10, 50}, {125, 320}, {500, 520}} {
+			owner++
+			add(at, spec.MayAcquire, window[0], 0)
+			add(at, spec.Release, window[0], window[1])
+		}
+	}
+	return byCall(ops)
+}
+
+// BenchmarkLockClusters is what it takes to find what is left to porcupine, and to leave it
+// that: the time for an operation must not grow with the history.
+func BenchmarkLockClusters(b *testing.B) {
+	for _, n := range []int{10_000, 100_000, 500_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			ops := clusteredLock(n)
+			for b.Loop() {
+				if res := Lock(spec.OwnerMutex(), ops, Limits{Timeout: time.Minute}); res.Verdict != Legal || res.Asked < n/2 {
+					b.Fatalf("%+v", res)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/operation")
+		})
 	}
 }
