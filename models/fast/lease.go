@@ -154,9 +154,13 @@ func (c *leaseCheck) group() bool {
 	numbers := numberOwners(c.ops)
 	c.owners = make([]leaseOwner, numbers.n)
 	c.holds = make([]leaseHold, 0, len(c.ops)/2+1)
+	reached := 0
 	for i := range c.ops {
 		o := &c.ops[i]
 		at, pos := numbers.of(o.Owner), int32(i+1)
+		if int(at) >= reached {
+			reached = clearAhead(c.owners, reached, int(at))
+		}
 		w := &c.owners[at]
 		switch o.Step {
 		case spec.Acquire, spec.MayAcquire:

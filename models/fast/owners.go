@@ -125,6 +125,17 @@ func sortByCall(own []ownOp) {
 	}
 }
 
+// clearAhead clears what is clear already, from one place to some way behind another, and says
+// up to where. What many clients do comes in any order over a short distance, and what is
+// looked at for the first time out of order is waited for, unless it is in the cache.
+func clearAhead[T any](all []T, from, at int) (to int) {
+	to = min(at+ahead, len(all))
+	clear(all[from:to])
+	return to
+}
+
+const ahead = 1024
+
 // manyOps is how many operations an owner has on average from which on they are gathered:
 // those of a client through the whole history, say. To follow them through it would be to
 // wait for the memory each time.

@@ -73,6 +73,8 @@ type stockChain struct {
 	order []int32 // links and refusals, the highest first
 	gaps  []stockGap
 	slots int // in all gaps
+
+	reached int64 // of no meaning: that reach reads is what counts
 	// While link goes down:
 	level  int64
 	above  int32       // the link above
@@ -127,7 +129,14 @@ func (h *stockHistory) chain() (Result, bool) {
 // contradict each other it says which; none: the chain cannot tell what fills a gap.
 func (c *stockChain) link() (at []int, ok bool) {
 	known, run := !c.Free, 0 // run: from where on refusals are not yet placed
+	reached := 0
+	if len(c.ops) < 1<<16 {
+		reached = len(c.ops) // all are in the cache since they were surveyed
+	}
 	for p, i := range c.order {
+		if int(i) >= reached {
+			reached = c.reach(reached, int(i))
+		}
 		o := &c.ops[i]
 		if o.Step == spec.Refuse {
 			continue
@@ -178,6 +187,18 @@ func (c *stockChain) link() (at []int, ok bool) {
 	}
 	_, at, ok = c.refused(run, len(c.order), math.MinInt64)
 	return at, ok
+}
+
+// reach brings the operations from one position to some way behind another into the cache;
+// see clearAhead. It says up to where.
+func (c *stockChain) reach(from, at int) (to int) {
+	to = min(at+ahead, len(c.ops))
+	sum := int64(0)
+	for i := from; i < to; i++ {
+		sum += c.ops[i].Call
+	}
+	c.reached = sum
+	return to
 }
 
 // lead leads from the present level to top, from where i starts.
