@@ -71,11 +71,13 @@ bench: deps
 	$(GO) test -run TestCost -bench Wire -benchtime 1x -v ./nemesis/wire
 
 # What a verdict costs: a million operations from the file to the report, and the fast
-# checkers beside porcupine. Some ten minutes.
+# checkers beside porcupine. Some ten minutes. Then how the cost of an operation changes up to
+# ten million of them, which takes 4 GiB and some ten minutes more.
 bench-check:
 	$(GO) test -run '^$$' -bench BenchmarkCheck -benchtime 3x ./cmd/picklock
 	$(GO) test -run '^$$' -bench BenchmarkDecide -benchtime 3x ./models
-	$(GO) test -run '^$$' -bench . -benchtime 3x -timeout 30m ./models/fast
+	$(GO) test -run '^$$' -bench . -skip Scaling -benchtime 3x -timeout 30m ./models/fast
+	PICKLOCK_BENCH_OPS=10000000 $(GO) test -run '^$$' -bench Scaling -benchtime 1x -timeout 60m ./models/fast
 
 # Each fast checker against porcupine, on a million random histories for each model. Some
 # hours; N=100000 is a tenth of that.

@@ -52,7 +52,8 @@ func BenchmarkDecide(b *testing.B) {
 		translate := func(*testing.B) {
 			locks, stocks = locks[:0], stocks[:0]
 			for _, name := range r.names {
-				locks = append(locks, specOps(nil, r.lockOps(name)))
+				ops := r.lockOps(name)
+				locks = append(locks, specOps(make([]spec.LockOp, 0, len(ops)), ops))
 			}
 			for _, sku := range r.skus() {
 				ops, _ := r.stockOps(sku, *r.Stock[sku].Initial)

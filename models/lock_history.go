@@ -284,7 +284,7 @@ func (r *record) lockKind() spec.Lock {
 }
 
 // specOps appends lock operations in the words of the specification. Each is known by its
-// position there.
+// position there: they have no IDs, since to look one up is to wait for the memory.
 func specOps(to []spec.LockOp, ops []lockOp) []spec.LockOp {
 	steps := [...]spec.Step{
 		stepAcquire: spec.Acquire, stepRelease: spec.Release, stepNotHeld: spec.NotHeld,
@@ -292,12 +292,13 @@ func specOps(to []spec.LockOp, ops []lockOp) []spec.LockOp {
 	}
 	for i := range ops {
 		o := &ops[i]
-		to = append(to, spec.LockOp{Call: o.from, Return: o.to, Owner: o.grant, Step: steps[o.step], ID: o.op.ID})
+		to = append(to, spec.LockOp{Call: o.from, Return: o.to, Owner: o.grant, Step: steps[o.step]})
 	}
 	return to
 }
 
-// knownSpec gives operations as known at t, in the words of the specification: see knownLock.
+// knownSpec gives operations as known at t, in the words of the specification and with their
+// IDs: see knownLock.
 func knownSpec(ops []lockOp, t int64) []spec.LockOp {
 	var known []spec.LockOp
 	for i, o := range specOps(nil, ops) {
@@ -310,6 +311,7 @@ func knownSpec(ops []lockOp, t int64) []spec.LockOp {
 		default:
 			continue
 		}
+		o.ID = ops[i].op.ID
 		known = append(known, o)
 	}
 	return known

@@ -119,20 +119,22 @@ func fill(all []stockOp, unknown []*history.Operation, initial int64) []stockOp 
 // less, and nobody else can have left the same: it has happened by the time that the
 // first of those returns. The same holds for answers that the stock was used up.
 func bindReturns(all []stockOp) {
+	if !slices.ContainsFunc(all, func(o stockOp) bool { return o.settled }) {
+		return
+	}
 	byLevel := make([]*stockOp, len(all))
 	for i := range all {
 		byLevel[i] = &all[i]
 	}
 	// They come nearly in order from the highest level down.
 	sortBy(byLevel, func(o **stockOp) int64 { return -(*o).rank() })
-	slices.Reverse(byLevel)
 	earliest := history.Never
-	for i := 0; i < len(byLevel); {
+	for i := len(byLevel) - 1; i >= 0; {
 		j := i
-		for ; j < len(byLevel) && byLevel[j].rank() == byLevel[i].rank(); j++ {
+		for ; j >= 0 && byLevel[j].rank() == byLevel[i].rank(); j-- {
 			earliest = min(earliest, byLevel[j].to)
 		}
-		for ; i < j; i++ {
+		for ; i > j; i-- {
 			if o := byLevel[i]; o.settled {
 				o.to = max(o.from, min(o.to, earliest))
 			}

@@ -9,7 +9,11 @@ import (
 // contradict each other they are all that it takes, from whatever level they start: a run of
 // two. Otherwise the culprit contradicts the level from which it starts.
 func (s *stockPiece) witness(culprit, rival *stockOp, kind string, t int64) *Witness {
-	unit := func(o *stockOp) []spec.StockOp { return []spec.StockOp{specStock(o)} }
+	unit := func(o *stockOp) []spec.StockOp {
+		u := specStock(o)
+		u.ID = o.op.ID
+		return []spec.StockOp{u}
+	}
 	switch kind {
 	case kindSoldTwice, kindStockRose:
 		return stockSuspect(spec.Stock{Free: true}, [][]spec.StockOp{unit(culprit), unit(rival)}).minimise()
@@ -55,7 +59,8 @@ func (s *stockPiece) gap(culprit *stockOp, t int64) (above, below *stockOp) {
 	return nil, below
 }
 
-// specStocks are deductions in the words of the specification, in the same order.
+// specStocks are deductions in the words of the specification, in the same order. They have
+// no IDs, since to look one up is to wait for the memory.
 func specStocks(ops []stockOp) []spec.StockOp {
 	out := make([]spec.StockOp, len(ops))
 	for i := range ops {
@@ -64,9 +69,9 @@ func specStocks(ops []stockOp) []spec.StockOp {
 	return out
 }
 
-// specStock is a deduction in the words of the specification.
+// specStock is a deduction in the words of the specification, without its ID.
 func specStock(o *stockOp) spec.StockOp {
-	out := spec.StockOp{Step: spec.Take, Qty: 1, Left: o.left, Call: o.from, Return: o.to, ID: o.op.ID}
+	out := spec.StockOp{Step: spec.Take, Qty: 1, Left: o.left, Call: o.from, Return: o.to}
 	if o.soldOut {
 		out.Step, out.Left = spec.Refuse, 0
 	}

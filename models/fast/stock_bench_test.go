@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"testing"
 
 	"picklock/models/spec"
@@ -103,10 +101,7 @@ func (l stockLoad) bench(b *testing.B) {
 // BenchmarkStock measures histories of takes, from 10^4 to 10^6 operations; with
 // PICKLOCK_BENCH_OPS=10000000 in the environment to 10^7, which needs 1 GiB.
 func BenchmarkStock(b *testing.B) {
-	most := 1_000_000
-	if n, err := strconv.Atoi(os.Getenv("PICKLOCK_BENCH_OPS")); err == nil {
-		most = n
-	}
+	most := benchOps(1_000_000)
 	for n := 10_000; n <= most; n *= 10 {
 		for _, clients := range []int{5, 20, 500} {
 			for _, unknown := range []int{0, 1, 20} {
@@ -116,6 +111,26 @@ func BenchmarkStock(b *testing.B) {
 		stockLoad{ops: n, clients: 20, unknown: 1, quantity: 1, illegal: true}.bench(b)
 		stockLoad{ops: n, clients: 500, unknown: 20, quantity: 1, illegal: true}.bench(b)
 		stockLoad{ops: n, clients: 20, unknown: 1, quantity: 9}.bench(b)
+	}
+}
+
+// BenchmarkStockPorcupine is the same by the specification, at sizes at which it answers, and
+// tells how many times as long porcupine takes as the checker does in the same run.
+func BenchmarkStockPorcupine(b *testing.B) {
+	for _, l := range []stockLoad{
+		{ops: 100, clients: 20, unknown: 0},
+		{ops: 1_000, clients: 20, unknown: 0},
+		{ops: 10_000, clients: 20, unknown: 0},
+		{ops: 100, clients: 20, unknown: 1},
+		{ops: 300, clients: 20, unknown: 1},
+		{ops: 1_000, clients: 20, unknown: 1},
+		{ops: 300, clients: 20, unknown: 0, illegal: true},
+	} {
+		l.quantity = 1
+		b.Run(l.String(), func(b *testing.B) {
+			stock, ops := l.make(0)
+			againstPorcupine(b, len(ops), stock.Model(), spec.StockOperations(ops), func() Result { return Stock(stock, ops, Limits{}) })
+		})
 	}
 }
 
