@@ -138,7 +138,7 @@ func (o *owner) walk(own []ownOp) bool {
 	for i := range own {
 		op := &own[i]
 		if op.step.May() {
-			if settled {
+			if settled || has(quirkNeedless) && op.step == spec.MayAcquire {
 				continue
 			}
 			if op.call < last || op.call == last && (certain > 1 || op.step == spec.MayAcquire) {

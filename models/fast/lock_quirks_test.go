@@ -28,6 +28,8 @@ var lockQuirks = []struct {
 	{quirkFreeOne, "a death ends one hold only", "reentrant"},
 	{quirkFreeOne, "a death ends one hold only", "two permits"},
 	{quirkReleaseOfNobody, "a release without a hold is legal", "owner mutex"},
+	{quirkNeedless, "unknown acquires are left out", "owner mutex"},
+	{quirkNeedless, "unknown acquires are left out", "two permits"},
 }
 
 // quirkHistories are tried of each size, whatever the flag says: the rarest mistake is

@@ -16,4 +16,5 @@ const (
 	quirkOneMore                           // a permit more than there is
 	quirkFreeOne                           // the death of an owner ends one of its holds only
 	quirkReleaseOfNobody                   // a release without a hold is legal
+	quirkNeedless                          // an unknown acquire is left out though its owner may need it
 )
