@@ -214,21 +214,30 @@ func TestLockLoads(t *testing.T) {
 	for _, m := range loadLocks {
 		for _, unknown := range []int{0, 1, 20} {
 			for _, violated := range []bool{false, true} {
-				l := lockLoad{lock: m.lock, operations: 14, clients: 4, unknown: unknown, retried: unknown / 2, violated: violated}
-				for seed := range uint64(10) {
-					want := Legal
-					if violated {
-						want = Illegal
-					}
-					if ops := l.history(seed); specLock(m.lock, ops) == want.other() {
-						t.Errorf("%s %v: not %v: %s", m.name, l, want, formatLock(ops))
-					}
-					l.operations, l.clients = 5000, 1+int(seed)
-					if res := Lock(m.lock, l.history(seed), Limits{}); res.Verdict != want || res.Asked != 0 {
-						t.Errorf("%s %v: %v, %d operations left to porcupine", m.name, l, res.Verdict, res.Asked)
-					}
-				}
+				l := lockLoad{lock: m.lock, unknown: unknown, violated: violated}
+				testLoad(t, m.name+" of processes", lockLoad{lock: m.lock, unknown: unknown, violated: violated, processes: true})
+				l.retried = unknown / 2
+				testLoad(t, m.name, l)
+				l.spread = 1_000_003
+				testLoad(t, m.name+", owners far apart", l)
 			}
+		}
+	}
+}
+
+func testLoad(t *testing.T, name string, l lockLoad) {
+	want := Legal
+	if l.violated {
+		want = Illegal
+	}
+	for seed := range uint64(10) {
+		l.operations, l.clients = 14, 4
+		if ops := l.history(seed); specLock(l.lock, ops) == want.other() {
+			t.Errorf("%s %v: not %v: %s", name, l, want, formatLock(ops))
+		}
+		l.operations, l.clients = 5000, 1+int(seed)
+		if res := Lock(l.lock, l.history(seed), Limits{}); res.Verdict != want || res.Asked != 0 {
+			t.Errorf("%s %v: %v, %d operations left to porcupine", name, l, res.Verdict, res.Asked)
 		}
 	}
 }

@@ -118,6 +118,19 @@ func TestLockAgreesWithSpecification(t *testing.T) {
 	}
 }
 
+// And it does if it gathers the operations of all owners, which it does else only where they
+// have many.
+func TestLockAgreesGathered(t *testing.T) {
+	defer func(n int) { manyOps = n }(manyOps)
+	manyOps = 0
+	for _, m := range lockModels {
+		t.Run(m.name, func(t *testing.T) {
+			agreeLock(t, m, smallLocks, *histories/4)
+			agreeLock(t, m, sparseLocks, *histories/4)
+		})
+	}
+}
+
 func agreeLock(t *testing.T, m lockModel, size lockSize, n int) {
 	illegal, alone, undecided := 0, 0, 0
 	for i := range n {

@@ -138,8 +138,8 @@ const ahead = 1024
 
 // manyOps is how many operations an owner has on average from which on they are gathered:
 // those of a client through the whole history, say. To follow them through it would be to
-// wait for the memory each time.
-const manyOps = 16
+// wait for the memory each time. Tests set it to 0.
+var manyOps = 16
 
 // chains links the operations of each owner. head[s] is the first of the owner with the
 // number s, next[i] the one after i; -1: none.
