@@ -97,6 +97,7 @@ fuzz:
 	$(GO) test -run '^$$' -fuzz FuzzSyncedTable -fuzztime 1m ./harness/topology
 	$(GO) test -run '^$$' -fuzz FuzzParse$$ -fuzztime 1m ./harness/scenario
 	$(GO) test -run '^$$' -fuzz FuzzUnpack -fuzztime 1m -fuzzminimizetime 10x ./harness/store
+	for f in FuzzParse FuzzJournal; do $(GO) test -run "^$$$$" -fuzz $$f -fuzztime 1m -fuzzminimizetime 10x ./harness/matrix || exit 1; done
 	for f in FuzzEDN FuzzPorcupine FuzzJSONL; do $(GO) test -run "^$$$$" -fuzz $$f -fuzztime 1m -fuzzminimizetime 10x ./harness/foreign || exit 1; done
 
 # The report in a real browser; needs chromium in PATH.
