@@ -225,18 +225,11 @@ func (f *matrixFlags) run(ctx context.Context, s *screen, plan *matrix.Plan) (*m
 		Test: func(ctx context.Context, o harness.Options) (harness.Outcome, error) { return harness.Run(ctx, o, env) },
 	}.Run(ctx, st)
 	left := st.Left()
-	err = errors.Join(err, st.Close())
-	if m == nil {
-		return nil, err
-	}
-	fmt.Fprintln(s.out)
-	if perr := printMatrix(s.out, m, st.Dir); perr != nil {
-		return nil, errors.Join(err, perr)
-	}
-	if err != nil {
+	if err := errors.Join(err, st.Close()); err != nil {
 		return nil, fmt.Errorf("%w (%d of %d runs have ended; go on with: %s)", err, st.Of()-left, st.Of(), f.again)
 	}
-	return m, nil
+	fmt.Fprintln(s.out)
+	return m, printMatrix(s.out, m, st.Dir)
 }
 
 // teller tells how a matrix goes.

@@ -76,6 +76,7 @@ func (r Runner) Run(ctx context.Context, st *Sitting) (*Matrix, error) {
 	m := st.Matrix()
 	err := m.Write(st.Dir)
 	switch cause := context.Cause(inner); {
+	case st.Left() == 0: // whatever came after the last run
 	case ctx.Err() != nil:
 		err = errors.Join(harness.ErrInterrupted, err)
 	case cause != nil:
@@ -98,8 +99,8 @@ func (r Runner) end(st *Sitting, j Job, run Run, about map[string]string) error 
 // run runs one test. The error says why it does not count: it was broken off, or nothing
 // can be tested here at all.
 func (r Runner) run(ctx context.Context, st *Sitting, j Job) (Run, map[string]string, error) {
-	row := &st.Rows[j.Row]
-	out := Run{Seed: j.Seed, Started: store.Now()}
+	row, began := &st.Rows[j.Row], time.Now()
+	out := Run{Seed: j.Seed, Started: began.UTC().Truncate(time.Millisecond)}
 	o := row.Options(st.Root, j.Seed)
 	if r.Options != nil {
 		r.Options(&o)
@@ -109,7 +110,7 @@ func (r Runner) run(ctx context.Context, st *Sitting, j Job) (Run, map[string]st
 		return out, nil, fmt.Errorf("%s, seed %d: %w", row.Cell.ID(), j.Seed, err)
 	}
 	test, err := r.Test(ctx, o)
-	out.TookS = time.Since(out.Started).Seconds()
+	out.TookS = time.Since(began).Seconds()
 	if test.Dir != "" {
 		if rel, rerr := filepath.Rel(st.Root, string(test.Dir)); rerr == nil {
 			out.Dir = filepath.ToSlash(rel)

@@ -271,6 +271,50 @@ func TestMergeIncomplete(t *testing.T) {
 	}
 }
 
+// TestMergeOfStores: a merged run names its test by the way from the store that it is merged
+// into, if the test is not there too.
+func TestMergeOfStores(t *testing.T) {
+	p := mustPlan(t, "name: m\noptions: {ttl: 500ms}\ngroups:\n- {locks: [uuid-lua, setnx], nemeses: [none]}\n", Choices{})
+	root := t.TempDir()
+	var dirs []string
+	for k := 1; k <= 2; k++ {
+		st, err := Begin(filepath.Join(root, fmt.Sprint("shard", k)), p, Shard{k, 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = Runner{Jobs: 1, Test: func(_ context.Context, o harness.Options) (harness.Outcome, error) {
+			dir := store.Dir(filepath.Join(o.Root, o.Lock, "one"))
+			return harness.Outcome{Dir: dir, Result: stored(false, "valid", "valid")}, os.MkdirAll(string(dir), 0o755)
+		}}.Run(t.Context(), st)
+		if err := errors.Join(err, st.Close()); err != nil {
+			t.Fatal(err)
+		}
+		dirs = append(dirs, st.Dir)
+	}
+	// The first shard's tests are in the store of the whole as well, the second's are not.
+	all := filepath.Join(root, "all")
+	if err := os.CopyFS(all, os.DirFS(filepath.Join(root, "shard1"))); err != nil {
+		t.Fatal(err)
+	}
+	m, err := Merge(dirs, all, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, c := range m.Cells {
+		names = append(names, c.Runs[0].Dir)
+		if _, err := os.Stat(filepath.Join(all, c.Runs[0].Dir)); err != nil {
+			t.Errorf("%s has no test: %v", c.Cell.ID(), err)
+		}
+	}
+	if got := strings.Join(names, " "); got != "../shard2/setnx/one uuid-lua/one" {
+		t.Errorf("the tests are %s", got)
+	}
+	if filepath.Base(m.Dir) == filepath.Base(dirs[0]) {
+		t.Errorf("the whole was written over a part: %s", m.Dir)
+	}
+}
+
 func TestMergeRefuses(t *testing.T) {
 	const text = "name: m\ngroups:\n- {locks: [uuid-lua, setnx], nemeses: [none], seeds: 2}\n"
 	p, q := mustPlan(t, text, Choices{}), mustPlan(t, text, Choices{Seeds: 3})
