@@ -155,9 +155,9 @@ func TestWriteBaseline(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func(*matrix.Matrix){
-		"shard 1/2 only":     func(m *matrix.Matrix) { m.Shard, m.Missing = "1/2", 3 },
-		"broke off, 3 runs":  func(m *matrix.Matrix) { m.Missing = 3 },
-		"baseline cannot":    func(m *matrix.Matrix) { m.Cells[0].Rates[models.Fencing] = matrix.Rate{Expected: "perhaps", Of: 1} },
+		"shard 1/2 only":                   func(m *matrix.Matrix) { m.Shard, m.Missing = "1/2", 3 },
+		"broke off, 3 runs":                func(m *matrix.Matrix) { m.Missing = 3 },
+		"baseline cannot":                  func(m *matrix.Matrix) { m.Cells[0].Rates[models.Fencing] = matrix.Rate{Expected: "perhaps", Of: 1} },
 		"a cell stands there twice: x+rea": func(m *matrix.Matrix) { m.Cells = append(m.Cells, m.Cells[0]) },
 	} {
 		m := of(result("x", given{"valid", 1, 3}))

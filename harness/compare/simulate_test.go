@@ -201,3 +201,37 @@ func TestSlowLock(t *testing.T) {
 		}
 	}
 }
+
+// TestSlowCell: what is slow under one fault only has no lock to be found by; from ten
+// seeds on a cell that takes twice as long is found by itself.
+func TestSlowCell(t *testing.T) {
+	for _, seeds := range []int{3, 5, 10} {
+		found, others := 0, 0
+		for i := range *nightPairs {
+			r := rand.New(rand.NewPCG(uint64(i), 5))
+			w := newWorld(r, 27+r.IntN(124))
+			a, b := w.night(r, seeds, nil), w.night(r, seeds, nil)
+			slow := &b.Cells[r.IntN(len(b.Cells))]
+			for n := range slow.Runs {
+				m := &slow.Runs[n].Measures
+				m.SalesPerS, m.AcquireP50MS, m.AcquireP99MS = m.SalesPerS/2, m.AcquireP50MS*2, m.AcquireP99MS*2
+			}
+			hit := false
+			for _, it := range diffed(t, a, b).Items {
+				if it.Cell == slow.Cell.ID() && it.Kind == Slower {
+					hit = true
+				} else if it.Severity == Regression {
+					others++
+				}
+			}
+			if hit {
+				found++
+			}
+		}
+		n := float64(*nightPairs)
+		t.Logf("%d seeds: found in %.1f%% of pairs; %d items accuse another", seeds, 100*float64(found)/n, others)
+		if seeds == 10 && float64(found) < 0.8*n {
+			t.Errorf("%d seeds: found in %d of %.0f, want 80%%", seeds, found, n)
+		}
+	}
+}

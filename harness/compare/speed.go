@@ -21,12 +21,7 @@ const (
 	alike  = 0.2  // by how much the loads of comparable cells may differ in length
 	finest = 0.03 // no noise is smaller, on the scale of a measure
 
-	// Degrees of freedom at most: how heavy the tails of the noise are taken to be. They are
-	// chosen so that simulated nights of the same code do not differ (TestSameCode).
-	heavy    = 4  // of a cell with one or two runs on a side
-	middling = 12 // with three or four
-	lighter  = 25 // with more
-	tame     = 20 // of the median over a lock's cells; half as many where cells have one or two runs
+	tame = 20 // degrees of freedom of the median over a lock's cells; half as many where cells have one or two runs
 
 	among = 0.01 // a cell's own p-value, uncorrected, in a lock that has become slower as a whole
 )
@@ -78,9 +73,8 @@ type group struct {
 // median of all cells' differences: that is the machine's own. Its noise is the larger of
 // two. One is the spread between the runs of the cell, with an empirical Bayes prior from
 // all cells (Smyth 2004, "Linear models and empirical Bayes methods"): three runs tell
-// little of their own spread, so it is drawn towards that of the others, and a cell with
-// one run has that of the others. Where cells differ in how noisy they are, the prior is
-// weak and the tails of the t-distribution heavy. The other is the median absolute
+// little of their own spread, so it is drawn towards that of the others, the more the more
+// alike they are; a cell with one run has that of the others. The other is the median absolute
 // deviation of the differences over the cells, which also knows what differs from night to
 // night but not from run to run. Up to a third of the cells that really changed do not move
 // the two medians much.
@@ -223,17 +217,10 @@ func judge(m Measure, pairs []pair, of []int) Shift {
 	for i, at := range of {
 		p := &pairs[at]
 		within, n := spread(p)
-		p.df = heavy
+		p.df = tails(m, min(p.a.Of, p.b.Of))
 		if df > 0 {
-			p.df = min(lighter, df+n)
 			w := min(df, 1e4)
 			within = math.Sqrt((w*prior*prior + n*within*within) / (w + n))
-		}
-		switch runs := min(p.a.Of, p.b.Of); {
-		case runs < 3: // the median of two is their mean: one wild run moves it
-			p.df = min(p.df, heavy)
-		case runs < 5: // it takes two
-			p.df = min(p.df, middling)
 		}
 		p.noise = max(finest, overCells, within)
 		p.excess = p.by - shift
@@ -248,6 +235,25 @@ func judge(m Measure, pairs []pair, of []int) Shift {
 		s.By = shares(pairs, of)
 	}
 	return s
+}
+
+// tails are the degrees of freedom of the t-distribution that the difference of a cell is
+// held against: how heavy its tails are taken to be, when each side has so many runs at
+// least. Smyth's own would be fewer, but are meant for the spread within a cell alone, not
+// for the larger of two. The
+// median of one run or two is moved by any wild one, that of three or four by two of
+// them. Shares of time are wilder than times. The numbers are chosen so that simulated
+// nights of the same code do not differ (TestSameCode).
+func tails(m Measure, runs int) float64 {
+	switch {
+	case runs < 3:
+		return 4
+	case m == Availability && runs < 5:
+		return 10
+	case m == Availability, runs < 5:
+		return 20
+	}
+	return 30
 }
 
 // shares is the median difference of shares, as they are.
