@@ -121,7 +121,7 @@ func (f diffFlags) side(word string) (*compare.Snapshot, error) {
 
 // unreadable makes an error of what a user named one of usage.
 func unreadable(err error) error {
-	if errors.Is(err, compare.ErrBaseline) || errors.Is(err, compare.ErrNoMatrix) || errors.Is(err, compare.ErrTwice) || errors.Is(err, matrix.ErrNotAMatrix) {
+	if errors.Is(err, compare.ErrBaseline) || errors.Is(err, compare.ErrNoMatrix) || errors.Is(err, compare.ErrMatrix) || errors.Is(err, matrix.ErrNotAMatrix) {
 		return &flagError{err}
 	}
 	return err

@@ -112,7 +112,7 @@ func TestDiffWrongUsage(t *testing.T) {
 		"only one":           {[]string{"--name", "nightly"}, "so there is no previous one"},
 		"an empty store":     {[]string{"--store", "empty"}, "the store empty has none"},
 		"a shard":            {[]string{part, "--update-baseline", "b.yaml"}, "merge the shards first"},
-		"a cell twice":       {[]string{first, twice}, "a cell stands there twice: lock-0+"},
+		"a cell twice":       {[]string{first, twice}, "contradicts itself: twice has the cell lock-0+"},
 		"an unwritable file": {[]string{first, first, "--out", "no/such/file"}, "--out: "},
 	} {
 		r := picklock(t, dir, nil, append([]string{"diff"}, c.args...)...)

@@ -155,10 +155,13 @@ func TestWriteBaseline(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func(*matrix.Matrix){
-		"shard 1/2 only":                   func(m *matrix.Matrix) { m.Shard, m.Missing = "1/2", 3 },
-		"broke off, 3 runs":                func(m *matrix.Matrix) { m.Missing = 3 },
-		"baseline cannot":                  func(m *matrix.Matrix) { m.Cells[0].Rates[models.Fencing] = matrix.Rate{Expected: "perhaps", Of: 1} },
-		"a cell stands there twice: x+rea": func(m *matrix.Matrix) { m.Cells = append(m.Cells, m.Cells[0]) },
+		"shard 1/2 only":    func(m *matrix.Matrix) { m.Shard, m.Missing = "1/2", 3 },
+		"broke off, 3 runs": func(m *matrix.Matrix) { m.Missing = 3 },
+		"baseline cannot":   func(m *matrix.Matrix) { m.Cells[0].Rates[models.Fencing] = matrix.Rate{Expected: "perhaps", Of: 1} },
+		"nightly has the cell x+read-write_single_none twice": func(m *matrix.Matrix) { m.Cells = append(m.Cells, m.Cells[0]) },
+		"violated in 4 of 3": func(m *matrix.Matrix) {
+			m.Cells[0].Rates[models.Fencing] = matrix.Rate{Expected: "valid", Violated: 4, Of: 3}
+		},
 	} {
 		m := of(result("x", given{"valid", 1, 3}))
 		change(m)

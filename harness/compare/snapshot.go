@@ -65,8 +65,11 @@ type Sample struct {
 // by microseconds does not differ.
 const resolution = 0.05
 
-// smallest is the smallest rate or latency that counts as measured.
-const smallest = 1e-6
+// smallest and largest are the rates and latencies that count as measured.
+const (
+	smallest = 1e-6
+	largest  = 1e15
+)
 
 // scale is where differences of a measure are alike whatever its size: the logarithm of
 // rates and latencies, and of a share the arcsine of its root, which evens out the
@@ -78,9 +81,9 @@ func (m Measure) scale(v float64) (x float64, ok bool) {
 	case m == Availability:
 		return math.Asin(math.Sqrt(v)), v >= 0 && v <= 1
 	case m == SalesPerS:
-		return math.Log(v), v >= smallest
+		return math.Log(v), v >= smallest && v <= largest
 	}
-	return math.Log(v + resolution), v >= smallest
+	return math.Log(v + resolution), v >= smallest && v <= largest
 }
 
 // unscale is the inverse of scale.
@@ -108,20 +111,25 @@ func (m Measure) of(v *models.Measures) float64 {
 	return v.Availability
 }
 
-// ErrTwice: a matrix has two cells of one ID.
-var ErrTwice = errors.New("a cell stands there twice")
+// ErrMatrix: a matrix cannot be what picklock wrote.
+var ErrMatrix = errors.New("a matrix that contradicts itself")
 
-// Take takes the snapshot of a matrix. Two cells of one ID are refused: they would have
-// to be compared with the same one.
+// Take takes the snapshot of a matrix. Two cells of one ID are refused, which would have to
+// be compared with the same one, and rates that cannot be: ErrMatrix.
 func Take(m *matrix.Matrix) (*Snapshot, error) {
 	s := &Snapshot{Name: m.Name, Plan: m.Plan, Started: m.Started, Shard: m.Shard, Missing: m.Missing, About: m.About}
 	for i := range m.Cells {
 		s.Cells = append(s.Cells, take(&m.Cells[i]))
 	}
 	slices.SortStableFunc(s.Cells, byID)
-	for i := 1; i < len(s.Cells); i++ {
-		if s.Cells[i].ID == s.Cells[i-1].ID {
-			return nil, fmt.Errorf("%w: %s of the matrix %s; each must be there once", ErrTwice, s.Cells[i].ID, m.Name)
+	for i, c := range s.Cells {
+		if i > 0 && c.ID == s.Cells[i-1].ID {
+			return nil, fmt.Errorf("%w: %s has the cell %s twice; each must be there once", ErrMatrix, m.Name, c.ID)
+		}
+		for _, id := range ids(c.Rates) {
+			if r := c.Rates[id]; r.Violated < 0 || r.Violated > r.Of || r.Of > most {
+				return nil, fmt.Errorf("%w: %s says that in %s %s was violated in %d of %d runs", ErrMatrix, m.Name, c.ID, id, r.Violated, r.Of)
+			}
 		}
 	}
 	return s, nil

@@ -74,10 +74,10 @@ type group struct {
 // two. One is the spread between the runs of the cell, with an empirical Bayes prior from
 // all cells (Smyth 2004, "Linear models and empirical Bayes methods"): three runs tell
 // little of their own spread, so it is drawn towards that of the others, the more the more
-// alike they are; a cell with one run has that of the others. The other is the median absolute
-// deviation of the differences over the cells, which also knows what differs from night to
-// night but not from run to run. Up to a third of the cells that really changed do not move
-// the two medians much.
+// alike they are; a cell with one run has that of the others. The other is the median
+// absolute deviation of the differences over the cells, which also knows what differs from
+// night to night but not from run to run. If up to a third of the cells really changed,
+// the two medians do not move much.
 func speeds(pairs []pair) ([]pair, []Shift) {
 	var shifts []Shift
 	var tested []int
@@ -96,7 +96,7 @@ func speeds(pairs []pair) ([]pair, []Shift) {
 	}
 	for i := range shifts {
 		s := &shifts[i]
-		s.Visible = math.Exp(max(s.visible, math.Log1p(Practical)))
+		s.Visible = math.Exp(min(100, max(s.visible, math.Log1p(Practical))))
 		if s.Measure == Availability {
 			s.Visible = s.visible
 		}
