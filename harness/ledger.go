@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -25,8 +26,11 @@ type stockKeeper struct {
 	units  int64
 	record func(history.Event)
 	log    *slog.Logger
-	read   int64 // ledger entries carried over since the node last had none
-	lost   int64 // entries carried over before that
+
+	mu   sync.Mutex
+	read int64 // ledger entries carried over since the node last had none
+	lost int64 // entries carried over before that
+	upTo int64 // ns: what was written before is carried over
 }
 
 const ledgerBatch = 10_000
@@ -82,8 +86,26 @@ func (k *stockKeeper) follow(ctx context.Context, every time.Duration) {
 	}
 }
 
+// carried tells up to when (ns) everything that was written is carried over.
+func (k *stockKeeper) carried() int64 {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.upTo
+}
+
 // carry records all ledger entries that are new.
 func (k *stockKeeper) carry(ctx context.Context) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	began := history.Now()
+	err := k.carryAll(ctx)
+	if err == nil {
+		k.upTo = began
+	}
+	return err
+}
+
+func (k *stockKeeper) carryAll(ctx context.Context) error {
 	return k.with(func(c redis.UniversalClient) error {
 		if n, err := c.LLen(ctx, k.keys.Ledger()).Result(); err != nil {
 			return err

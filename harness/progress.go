@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -31,9 +32,12 @@ type gauge struct {
 	live  *models.Live
 	done  int // operations completed
 	fault string
+	kinds map[string]bool // of the faults that were injected
 }
 
-func newGauge(p models.Params) *gauge { return &gauge{live: models.NewLive(p)} }
+func newGauge(p models.Params) *gauge {
+	return &gauge{live: models.NewLive(p), kinds: map[string]bool{}}
+}
 
 func (g *gauge) see(e *history.Event) {
 	g.mu.Lock()
@@ -42,7 +46,16 @@ func (g *gauge) see(e *history.Event) {
 	switch e.Type {
 	case history.OK, history.Fail, history.Info:
 		g.done++
+	case history.FaultStart:
+		g.kinds[e.Fault.Kind] = true
 	}
+}
+
+// injected says whether a fault of each of these kinds was.
+func (g *gauge) injected(kinds []string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return !slices.ContainsFunc(kinds, func(k string) bool { return !g.kinds[k] })
 }
 
 func (g *gauge) setFault(s string) {

@@ -32,6 +32,9 @@ func Rerun(t store.Test, dir string) string {
 	if t.Checker != "" && t.Checker != string(models.Fast) {
 		args = append(args, "--checker", t.Checker)
 	}
+	if t.UntilVerdict {
+		args = append(args, "--until-verdict")
+	}
 	if t.Replicas > 0 {
 		args = append(args, "--replicas", fmt.Sprint(t.Replicas))
 	}

@@ -121,6 +121,7 @@ func record(ctx context.Context, t *store.Test, env Env, dir store.Dir) (err err
 	defer func() { err = errors.Join(err, s.close(), s.tidy(ctx)) }()
 	err = s.run(ctx)
 	t.Observed = s.watch.observed(s.pool)
+	t.Observed.Early = s.early
 	return errors.Join(err, dir.WriteTest(t))
 }
 

@@ -30,7 +30,9 @@ type session struct {
 	nemesis   *nemesis.Runner
 	watch     *watch
 	gauge     *gauge
+	prover    *prover
 	start     int64 // ns: the load began
+	early     bool  // the faults, and the load if it could, ended before their time
 }
 
 func newSession(t *store.Test, env Env, dir store.Dir, cluster topology.Cluster, log *slog.Logger) (*session, error) {
@@ -59,6 +61,7 @@ func newSession(t *store.Test, env Env, dir store.Dir, cluster topology.Cluster,
 	s.stock = newStockKeeper(*t, stock, s.collector.Record, log)
 	s.watch = newWatch(s.nodes, stock, s.collector.Record)
 	s.nemesis = s.newNemesis(cfg.Stock)
+	s.prover = newProver(s, spec.Meta)
 	return s, nil
 }
 
@@ -126,12 +129,15 @@ func (s *session) newNemesis(stock string) *nemesis.Runner {
 		World: nemesis.World{
 			Clients: clients{s.pool}, Nodes: s.nodes, Wire: s.wire, Steps: stepsOf(lock, sale), StockNode: stock,
 			TTL: time.Duration(t.TTL), Moved: s.pool.Moved, Sabotage: s.env.Sabotage,
-			Seconds: func(ns int64) float64 { return float64(ns-s.start) / 1e9 },
+			Seconds: s.seconds,
 		},
 		Plan: planned(t.Schedule), Overlap: overlaps(t),
 		Log: s.log, Record: s.collector.Record, Active: s.gauge.setFault,
 	}
 }
+
+// seconds gives a time of the record (ns) as seconds since the load began.
+func (s *session) seconds(ns int64) float64 { return float64(ns-s.start) / 1e9 }
 
 // Intervals and bounds of a session.
 const (
@@ -160,29 +166,54 @@ func (s *session) run(ctx context.Context) (err error) {
 	// Background work ends when the load does; each of it has its say in errs.
 	load, endLoad := context.WithCancel(ctx)
 	defer endLoad()
-	errs, healed := make(chan error, 5), make(chan int64, 1)
+	errs, healed, proven := make(chan error, 6), make(chan int64, 1), make(chan struct{})
 	go func() { errs <- s.poll(load, endLoad) }()
 	go func() { s.stock.follow(load, ledgerEvery); errs <- nil }()
 	go func() { s.tell(load); errs <- nil }()
 	go func() { s.watch.follow(load); errs <- nil }()
+	go func() { s.prover.follow(load, proven); errs <- nil }()
 	go func() {
 		at, err := s.unleash(load)
 		healed <- at
 		errs <- err
 	}()
-	waitUntil(load, s.start+int64(s.test.TimeLimit))
-	select {
-	case at := <-healed:
-		// A heal that took longer than planned (a slow restart, a busy machine) must not
-		// cost the quiet tail that liveness is judged in.
-		waitUntil(load, at+int64(s.test.TTL)+int64(s.test.Grace)+int64(tailMargin))
-	case <-load.Done():
-	}
+	s.loadOn(load, proven, healed)
 	endLoad()
 	for range cap(errs) {
 		err = errors.Join(err, <-errs)
 	}
 	return errors.Join(err, s.finish(ctx))
+}
+
+// loadOn returns when the load may end: at the end of its time, or once all that is
+// expected is proven, but not without a quiet tail after the last fault.
+func (s *session) loadOn(ctx context.Context, proven <-chan struct{}, healed <-chan int64) {
+	limit := s.start + int64(s.test.TimeLimit)
+	end := time.NewTimer(time.Duration(limit - history.Now()))
+	defer end.Stop()
+	since := s.start
+	select {
+	case <-proven:
+		s.early = true
+		if s.prover.stuck() {
+			since = history.Now()
+		}
+		s.nemesis.End()
+	case <-end.C:
+	case <-ctx.Done():
+	}
+	select {
+	case at := <-healed:
+		// A heal that took longer than planned (a slow restart, a busy machine) must not
+		// cost the quiet tail that liveness is judged in.
+		if !s.early || s.prover.tail {
+			waitUntil(ctx, max(at, since)+int64(s.test.TTL)+int64(s.test.Grace)+int64(tailMargin))
+		}
+	case <-ctx.Done():
+	}
+	if s.early {
+		s.prover.confirm(ctx, limit)
+	}
 }
 
 // poll drains the journals; a record that cannot be kept ends the load.

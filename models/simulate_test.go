@@ -1,6 +1,7 @@
 package models_test
 
 import (
+	"cmp"
 	"container/heap"
 	"math/rand/v2"
 	"testing"
@@ -33,6 +34,8 @@ type world struct {
 	doubleGrant float64 // the server grants a lock that is held
 	misdelete   float64 // the server deletes a lock for somebody who failed to acquire it
 	noLock      bool
+	silent      float64 // probability that a client reports no sale although it wrote
+	units       int64   // stock at the start; 0: a million
 
 	owner   int64 // grant that holds the lock; 0: free
 	expires int64
@@ -89,7 +92,7 @@ func (w *world) record(e history.Event) {
 
 // run lets the clients work until end and gives the history.
 func (w *world) run(t interface{ Fatalf(string, ...any) }, clients int, end int64) *history.History {
-	w.level, w.end, w.lives, w.fences = 1_000_000, end, make([]int, clients), map[int64]int64{}
+	w.level, w.end, w.lives, w.fences = cmp.Or(w.units, 1_000_000), end, make([]int, clients), map[int64]int64{}
 	w.record(history.Event{Type: history.Begin, Client: -1})
 	w.record(history.Event{Type: history.StockLevel, Client: -1, Object: "sku", Stock: &history.Stock{Level: w.level}})
 	for c := range clients {
@@ -236,7 +239,7 @@ func (w *world) deduct(c, life int, grant int64, then func()) {
 				if reply == nil {
 					complete(history.Event{Type: history.Info})
 				} else {
-					complete(history.Event{Type: history.OK, Basis: &basis, Left: &left, Sold: true})
+					complete(history.Event{Type: history.OK, Basis: &basis, Left: &left, Sold: !w.lucky(w.silent)})
 				}
 				if w.lives[c] == life {
 					then()

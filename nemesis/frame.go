@@ -71,6 +71,8 @@ func (f *frameFault) Inject(ctx context.Context) (Target, error) {
 	select {
 	case <-ctx.Done():
 		f.end()
+	case <-f.world.ending:
+		f.end()
 	case met := <-f.first:
 		return frameTarget(met), nil
 	}

@@ -43,6 +43,7 @@ func newLife(r *Runner, i int, kind Kind, start, deadline int64) *life {
 	}
 	w := r.World
 	w.Until = deadline - int64(p.For)
+	w.ending = r.call.channel()
 	w.claims = claimant{&r.claims, i + 1}
 	return &life{
 		runner: r, kind: kind, plan: p, due: start + int64(p.At), deadline: deadline, world: w,
@@ -53,7 +54,9 @@ func newLife(r *Runner, i int, kind Kind, start, deadline int64) *life {
 // lead leads the fault through its life. all is the whole schedule.
 func (l *life) lead(ctx context.Context, all []*life) {
 	defer close(l.over)
-	if why := l.await(ctx, all); why != nil {
+	idle, cancel := l.world.untilEnd(ctx) // for all in which nothing is done
+	defer cancel()
+	if why := l.await(idle, all); why != nil {
 		l.leftOut(why)
 		return
 	}
@@ -66,8 +69,8 @@ func (l *life) lead(ctx context.Context, all []*life) {
 		return
 	}
 	if l.rec.Landed {
-		l.goOn(ctx, all)
-		wait(ctx, l.plan.For)
+		l.goOn(idle, all)
+		wait(idle, l.plan.For)
 	}
 	l.err = l.heal(ctx)
 	l.changed = now()

@@ -77,8 +77,37 @@ type World struct {
 	// which does nothing is noticed. Always false in a real test.
 	Sabotage bool
 
-	claims       claimant // what this fault has taken: see chooseNodes and chooseClients
-	grantedSince int64    // ns: the fault was triggered by a grant of then or later; 0: it was not
+	ending       <-chan struct{} // closed when no further fault is wanted; nil: never
+	claims       claimant        // what this fault has taken: see chooseNodes and chooseClients
+	grantedSince int64           // ns: the fault was triggered by a grant of then or later; 0: it was not
+}
+
+// late says whether the search for a target must end.
+func (w World) late(ctx context.Context) bool {
+	select {
+	case <-w.ending:
+		return true
+	default:
+		return ctx.Err() != nil || now() >= w.Until
+	}
+}
+
+// untilEnd is ctx, which also ends when no further fault is wanted.
+func (w World) untilEnd(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	if w.ending == nil {
+		return ctx, cancel
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		select {
+		case <-w.ending:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { cancel(); <-ended }
 }
 
 // Target is what a fault hit.

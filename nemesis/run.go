@@ -30,7 +30,40 @@ type Runner struct {
 	mu      sync.Mutex
 	working []*life // faults that work now
 	staying []*life // of them, those that Heal will undo
+	call    lastCall
 }
+
+// lastCall is a channel that is closed when no further fault is wanted. The zero value is ready.
+type lastCall struct {
+	mu   sync.Mutex
+	done chan struct{}
+	over bool
+}
+
+func (c *lastCall) channel() chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.done == nil {
+		c.done = make(chan struct{})
+	}
+	return c.done
+}
+
+func (c *lastCall) close() {
+	done := c.channel()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.over {
+		c.over = true
+		close(done)
+	}
+}
+
+// End brings the deadline of Run forward to now: no fault begins any more, those that wait
+// for their time, their trigger or a target are left out, and those that work are healed.
+// One that is just being injected is not broken off: it lands, and is healed then. It may
+// be called at any time, also before Run, and more than once.
+func (r *Runner) End() { r.call.close() }
 
 // Run injects the faults at their times after start (ns of the record's clock), and
 // heals each one that does not stay, also when ctx ends in the middle of it. Faults that

@@ -129,7 +129,7 @@ func (w World) holdings(p Planned) ([]Holding, error) {
 // await asks until the choice is made, ctx ends or there is no time left.
 func (w World) await(ctx context.Context, p Planned, chosen func() bool) error {
 	for !chosen() {
-		if ctx.Err() != nil || now() >= w.Until {
+		if w.late(ctx) {
 			return fmt.Errorf("%w: target %q was not there, or not free, while there was time", ErrNoTarget, p.Target)
 		}
 		wait(ctx, lookEvery)

@@ -220,7 +220,7 @@ func (w World) onGrant(ctx context.Context, p Planned, armed func()) (World, err
 				return w, nil
 			}
 		}
-		if ctx.Err() != nil || now() >= w.Until {
+		if w.late(ctx) {
 			return w, fmt.Errorf("%w: nobody was granted a lock while there was time", ErrNoTarget)
 		}
 		wait(ctx, lookEvery)

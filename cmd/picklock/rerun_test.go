@@ -20,6 +20,7 @@ func TestRerunRepeats(t *testing.T) {
 		"--think 0s --think-after 1ms --rate 12.5 --acquire-timeout 2s --redis-timeout 33ms --grace 10ms --min-sales 0 --min-contention 7 --check-timeout 1m30s --checker both --persistence none --stock-on lock --seed 3",
 		"--runtime docker --reach published --image some/image:tag --seed 3",
 		"--topology failover --replicas 1 --server redis:8.0 --nemesis kill-node --seed 4",
+		"--nemesis none --until-verdict --seed 6",
 		"--topology redlock --lock redlock:quorum=2 --nodes 3 --nemesis none --seed 5",
 	} {
 		first := planned(t, strings.Fields(args))

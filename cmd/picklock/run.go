@@ -64,6 +64,7 @@ func runFlags(f *pflag.FlagSet, o *harness.Options) {
 	f.StringSliceVar(&o.Nemesis, "nemesis", o.Nemesis, "the faults, separated by commas, or none (see picklock list nemeses)")
 	f.Uint64Var(&o.Seed, "seed", 0, "fixes the faults and all jitter (default: drawn anew, and told)")
 	duration(f, &o.TimeLimit, "time-limit", "how long the load runs")
+	f.BoolVar(&o.UntilVerdict, "until-verdict", o.UntilVerdict, "end the load early, once all that is expected to be violated is proven to be")
 	duration(f, &o.TTL, "ttl", "lease of the lock (default: its source's, at most a tenth of the time limit)")
 	f.IntVar(&o.Clients, "clients", o.Clients, "client processes")
 	f.IntVar(&o.Workers, "workers", o.Workers, "workers in each client")

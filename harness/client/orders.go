@@ -15,6 +15,7 @@ import (
 //
 //	go                             begin to work
 //	stop                           finish the sale at hand and end
+//	mark                           vouch for the journals: see history.Mark
 //	addr NODE HOST:PORT            the node is reached there from now on
 //	hang SERIAL WORKER             the worker stays in its section
 //	unhang SERIAL WORKER           it goes on
@@ -30,6 +31,10 @@ func (p *process) obey(lines *bufio.Scanner, begin chan<- struct{}, stop func())
 			close(begin)
 		case len(f) == 1 && f[0] == "stop":
 			stop()
+		case len(f) == 1 && f[0] == "mark":
+			for _, r := range p.recs {
+				r.mark()
+			}
 		case len(f) == 3 && f[0] == "addr":
 			p.addrs.Store(f[1], f[2])
 		case len(f) == 3 && (f[0] == "hang" || f[0] == "unhang"):

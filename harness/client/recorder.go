@@ -2,6 +2,7 @@ package client
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"picklock/harness/history"
 	"picklock/locks"
@@ -22,7 +23,8 @@ type recorder struct {
 	tries   int64
 	freed   int64 // start of the last command that freed, of the release under way
 	closed  bool
-	broken  error // the journal could not be written: the worker must end
+	broken  error        // the journal could not be written: the worker must end
+	ending  atomic.Int32 // completions between the reading of the clock and the journal
 }
 
 // thread is one logical thread of the history: what it invokes, it completes before it
@@ -94,6 +96,22 @@ func (r *recorder) told(serial, what string) {
 	})
 }
 
+// mark vouches that all that happened before now is in the journal: see history.Mark.
+// Other times than those of completions are read while the journal is locked, so that
+// nothing earlier is missing once a line has been committed. While a completion is between
+// the two, there is no mark; one that begins after the look at ending has a later time.
+func (r *recorder) mark() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at := history.Now()
+	if r.closed || r.ending.Load() > 0 {
+		return
+	}
+	r.append(history.Event{
+		Time: at, Type: history.ClientTold, Process: r.cfg.processID(r.worker, r.self.epoch), Note: history.Mark,
+	})
+}
+
 // invoke records the start of an operation and returns its completion's frame.
 func (r *recorder) invoke(op history.Op, object string, grant int64) history.Event {
 	r.mu.Lock()
@@ -121,6 +139,8 @@ func (r *recorder) invoke(op history.Op, object string, grant int64) history.Eve
 // complete records the end of an operation: e as invoke returned it, with what is known
 // now. An unknown outcome ends the process: the worker goes on under a new id.
 func (r *recorder) complete(e history.Event) {
+	r.ending.Add(1)
+	defer r.ending.Add(-1)
 	at := r.now()
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -20,15 +20,15 @@ const holdback = 50 * time.Millisecond
 // history file, and lets somebody watch. Its methods may be called from several
 // goroutines.
 type Collector struct {
-	mu        sync.Mutex
-	dir       string // of the journals
-	followers map[string]*Follower
-	out       *Writer
-	pending   []line // not written yet
-	text      []byte // theirs
-	spare     []byte // what was text before
-	watch     func(*Event)
-	synced    time.Time
+	mu      sync.Mutex
+	dir     string             // of the journals
+	sources map[string]*source // by file name
+	out     *Writer
+	pending []line // not written yet
+	text    []byte // theirs
+	spare   []byte // what was text before
+	watch   func(*Event)
+	synced  time.Time
 }
 
 // line is an event that waits to be written: its time, and its place in the text.
@@ -40,7 +40,7 @@ type line struct {
 // NewCollector writes to out what appears in the journals in dir (a file named *.journal
 // each). watch, if not nil, sees each event once, worker by worker in order.
 func NewCollector(dir string, out *Writer, watch func(*Event)) *Collector {
-	return &Collector{dir: dir, followers: map[string]*Follower{}, out: out, watch: watch, synced: time.Now()}
+	return &Collector{dir: dir, sources: map[string]*source{}, out: out, watch: watch, synced: time.Now()}
 }
 
 // Record adds an event of the harness itself.
@@ -54,6 +54,9 @@ func (c *Collector) add(e Event) {
 	from := len(c.text)
 	c.text = e.AppendJSON(c.text)
 	c.pending = append(c.pending, line{e.Time, from, len(c.text)})
+	if e.Type == ClientDeath || e.Type == ClientDown {
+		c.ended(e.Client)
+	}
 	if c.watch != nil {
 		c.watch(&e)
 	}
@@ -82,8 +85,8 @@ func (c *Collector) poll(until int64) error {
 	if err := c.discover(); err != nil {
 		return err
 	}
-	for _, f := range c.followers {
-		if err := f.Next(c.take); err != nil {
+	for _, s := range c.sources {
+		if err := s.Next(s.each); err != nil {
 			return err
 		}
 	}
@@ -122,7 +125,7 @@ func (c *Collector) discover() error {
 	}
 	for _, entry := range entries {
 		name := entry.Name()
-		if filepath.Ext(name) != ".journal" || c.followers[name] != nil {
+		if filepath.Ext(name) != ".journal" || c.sources[name] != nil {
 			continue
 		}
 		f, err := Follow(filepath.Join(c.dir, name))
@@ -132,7 +135,7 @@ func (c *Collector) discover() error {
 		if err != nil {
 			return err
 		}
-		c.followers[name] = f
+		c.sources[name] = c.source(f)
 	}
 	return nil
 }
@@ -144,10 +147,10 @@ func (c *Collector) Finish(last Event) error {
 	defer c.mu.Unlock()
 	c.add(last)
 	err := errors.Join(c.poll(Never), c.out.Close())
-	for _, f := range c.followers {
-		err = errors.Join(err, f.Close())
+	for _, s := range c.sources {
+		err = errors.Join(err, s.Close())
 	}
-	clear(c.followers)
+	clear(c.sources)
 	if err != nil {
 		return err // the journals stay: they may be all there is
 	}

@@ -81,6 +81,15 @@ func (w *Writer) Flush() error {
 	return err
 }
 
+// written gives the file, and how many bytes of it were flushed.
+func (w *Writer) written() (path string, size int64, err error) {
+	info, err := w.file.Stat()
+	if err != nil {
+		return "", 0, err
+	}
+	return w.file.Name(), info.Size(), nil
+}
+
 // Sync flushes and waits for the disk; it then survives the end of the machine.
 func (w *Writer) Sync() error {
 	if err := w.Flush(); err != nil {

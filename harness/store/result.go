@@ -73,6 +73,8 @@ type Test struct {
 	CheckTimeout   Duration `json:"check_timeout"`     // porcupine, per partition
 	Checker        string   `json:"checker,omitempty"` // who decides linearizability: "fast" (also if empty), "porcupine" or "both"
 
+	UntilVerdict bool `json:"until_verdict,omitempty"` // the load ends once all that is expected to be violated is proven to be
+
 	Schedule []Planned `json:"schedule"`           // the faults: drawn from the seed, or as given
 	Explicit bool      `json:"explicit,omitempty"` // the schedule was given
 
@@ -85,7 +87,7 @@ type Observed struct {
 	Commands       int64   `json:"commands"`        // that the lock nodes processed during the load
 	MaxConnections int     `json:"max_connections"` // to one node at once, as sampled
 	ClientCPUS     float64 `json:"client_cpu_s"`    // processor time of all client processes
-	Early          bool    `json:"early,omitempty"` // the load ended before its time: all that was expected to be violated was
+	Early          bool    `json:"early,omitempty"` // the faults, and with them nearly always the load, ended before their time: all that was expected to be violated was
 }
 
 // Planned is one fault of the schedule. The fields mean what they mean in nemesis.Planned.
