@@ -51,11 +51,8 @@ func newProver(s *session, m locks.Meta) *prover {
 			v.wanted = append(v.wanted, models.Property(e.Property))
 		}
 	}
-	// It is enough to prove what is expected, and one breach of each. Of two checkers the
-	// fast one does; the final judgement asks whom the test names.
-	v.params.Promises = slices.DeleteFunc(slices.Clone(v.wanted), func(id models.Property) bool {
-		return id == models.Liveness || !slices.Contains(models.LockProperties, id)
-	})
+	// One breach of each is enough. Of two checkers the fast one does; the final judgement
+	// asks whom the test names.
 	v.params.MaxViolations, v.params.Checker = 1, models.Fast
 	return v
 }
