@@ -99,7 +99,8 @@ func record(ctx context.Context, t *store.Test, env Env, dir store.Dir) (err err
 	need := needs(t)
 	cluster, err := env.Runtime.Start(ctx, topology.Plan{
 		Run: t.Run, Nodes: nodes(t), Server: t.Server, Shim: need.Shim, Cuts: need.Cuts,
-		Dir: dir.Path(store.NodeLogs), Log: log,
+		Hands: need.Servers || need.Shim || need.Cuts,
+		Dir:   dir.Path(store.NodeLogs), Log: log,
 		Report: func(s string) { env.progress(Progress{Phase: s}) },
 	})
 	if err != nil {

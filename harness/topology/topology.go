@@ -55,6 +55,9 @@ type Plan struct {
 	// Cuts says that Block will be used: the process runtime then needs iptables and root,
 	// and Start tells if they are not there.
 	Cuts bool
+	// Hands says that the test lays hands on the servers or on what they keep, beyond what
+	// clients do: nobody is to use them after it (see Pool).
+	Hands bool
 	// DownAfter is how long a Sentinel waits for a node before it takes it for down, and
 	// FailoverTimeout its failover-timeout: half of what it waits after a failed failover
 	// before it tries again. Zero: DefaultDownAfter and DefaultFailoverTimeout.
