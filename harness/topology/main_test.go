@@ -53,6 +53,10 @@ func helper(job string) int {
 		_, why, err := topology.Select(ctx, name, topology.DockerOptions{})
 		return say(left{Why: why}, err)
 	}
+	if job == "pool" {
+		addrs, err := helpWithPool(ctx)
+		return say(left{Addrs: addrs}, err)
+	}
 	r, _, err := topology.Select(ctx, job, topology.DockerOptions{})
 	if err != nil {
 		return say(left{}, err)

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -302,6 +304,59 @@ func TestPoolIsExclusive(t *testing.T) {
 	b.giveBack(four)
 	if _, err := b.Start(t.Context(), topology.Plan{Run: "late", Dir: t.TempDir(), Nodes: plan.Nodes}); err == nil {
 		t.Error("a closed pool lends")
+	}
+}
+
+// helpWithPool is a harness with a pool of two clusters, one idle and one in use.
+func helpWithPool(ctx context.Context) (addrs []string, err error) {
+	r, err := topology.NewProcess()
+	if err != nil {
+		return nil, err
+	}
+	p, err := topology.NewPool(r, topology.PoolOptions{})
+	if err != nil {
+		return nil, err
+	}
+	var all []topology.Cluster
+	for range 2 {
+		c, err := p.Start(ctx, topology.Plan{Run: "dead", Dir: os.Getenv("HELPER_DIR"), Nodes: topology.Single("own", topology.PersistNone)})
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range c.Nodes() {
+			addrs = append(addrs, n.Addr())
+		}
+		all = append(all, c)
+	}
+	return addrs, all[0].Close(ctx)
+}
+
+// TestPoolEndsWithItsHarness: when the harness is killed, its idle servers end as those do
+// that a test uses, and a sweep removes the rest.
+func TestPoolEndsWithItsHarness(t *testing.T) {
+	_, tmp, logs := place(t)
+	got, kill := startHelper(t, "pool", "HELPER_DIR="+logs)
+	if got.Err != "" || len(got.Addrs) != 4 {
+		t.Fatalf("the helper has servers at %q: %s", got.Addrs, got.Err)
+	}
+	for _, addr := range got.Addrs {
+		wantNoErr(t, "PING", dial(t, addr).Ping(t.Context()).Err())
+	}
+	kill()
+	eventually(t, "no server of the pool answers", func() bool {
+		return !slices.ContainsFunc(got.Addrs, func(addr string) bool {
+			c, err := net.DialTimeout("tcp", addr, time.Second)
+			if err == nil {
+				_ = c.Close()
+			}
+			return err == nil
+		})
+	})
+	r, err := topology.NewProcess()
+	must(t, err)
+	swept, err := r.Sweep(t.Context())
+	if left, _ := filepath.Glob(filepath.Join(tmp, "*")); err != nil || swept < 5 || len(left) > 0 {
+		t.Errorf("the sweep took %d things (%v) and left %q, want the folders of four nodes and of the logs gone", swept, err, left)
 	}
 }
 
