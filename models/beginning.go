@@ -17,10 +17,12 @@ import (
 // so:
 //
 //   - Liveness looks at the end of the history. It never stands.
-//   - No-oversell counts a write of an operation under way as a sale, and linearizable-stock
-//     goes by the level that the ledger says it left. What the client then reports is
-//     another thing: perhaps no sale, perhaps another level. They stand only in a beginning
-//     that has no such operation, but for those whose client has died.
+//   - No-oversell counts a write of an operation under way as a sale. If the client then
+//     reports none, it was none. It stands only in a beginning that has no such operation,
+//     but for those whose client has died.
+//   - Linearizable-stock wants each write of unknown outcome to have its place, which may
+//     be behind operations that have not begun. It stands if it is violated, too, where
+//     such operations may have left any level, or none.
 //   - Ownership of a reentrant lock: that somebody renewed what was not its own is withdrawn
 //     when that owner re-enters later, since it may have obtained the lock anew before.
 func (r *Report) Stands(id Property, beginning *history.History, p Params) bool {
@@ -31,8 +33,11 @@ func (r *Report) Stands(id Property, beginning *history.History, p Params) bool 
 	switch id {
 	case Liveness:
 		return false
-	case NoOversell, LinearizableStock:
+	case NoOversell:
 		return !halfKnown(beginning)
+	case LinearizableStock:
+		p.Promises = nil
+		return Judge(loosened(beginning), p).Properties[id].Verdict == Violated
 	case Ownership:
 		return !p.Reentrant
 	}
@@ -51,4 +56,26 @@ func halfKnown(h *history.History) bool {
 		}
 		return !slices.ContainsFunc(h.Deaths, func(d history.Death) bool { return d.Client == o.Client && d.Time >= o.Invoke })
 	})
+}
+
+// loosened is the history without what the ledger knows of deductions that their clients
+// do not know to have happened.
+func loosened(h *history.History) *history.History {
+	loose := *h
+	loose.Operations = slices.Clone(h.Operations)
+	acknowledged, wrote := map[int64]bool{}, map[int64]bool{}
+	for i := range h.Ledger {
+		wrote[h.Ledger[i].Op] = true
+	}
+	for i := range loose.Operations {
+		switch o := &loose.Operations[i]; {
+		case o.Op != history.Deduct:
+		case o.Outcome == history.OutcomeOK:
+			acknowledged[o.ID] = true
+		case wrote[o.ID]: // it may say that it certainly did not
+			o.Outcome, o.Return, o.Left, o.Basis = history.OutcomeInfo, history.Never, nil, nil
+		}
+	}
+	loose.Ledger = slices.DeleteFunc(slices.Clone(h.Ledger), func(l history.LedgerLine) bool { return !acknowledged[l.Op] })
+	return &loose
 }

@@ -113,10 +113,10 @@ func loadStart(in io.ReaderAt, size int64) (*History, error) {
 // ended before t. An operation that was under way has no completion, and a fault no end.
 // It is not Complete. h stays as it is; what did not change is shared with it.
 //
-// Of the ledger remains what stands before the first write of an operation that began at t
-// or later. That write came after t, and so did all behind it; so whatever was completed
-// before t stands before it. Writes shortly after t may remain, of operations that were
-// under way at t: then their operations have no completion but an entry, as after the
+// Of the ledger remains what is certain to have been written before t: all up to the last
+// write of an operation that had ended before t. Behind it come writes of operations that
+// began at t or later, or were under way: those may have come after t. Some before it may
+// be of operations under way, too: these have an entry and no completion, as after the
 // death of a client.
 func (h *History) At(t int64) *History {
 	cut := &History{Start: h.Start, End: t, Stock: map[string]Levels{}}
@@ -147,14 +147,17 @@ func (h *History) At(t int64) *History {
 			f.End, f.Healed = 0, ""
 		}
 	}
-	later := slices.IndexFunc(h.Ledger, func(l LedgerLine) bool {
-		_, began := known.Get(l.Op)
-		return !began
-	})
-	if later < 0 {
-		later = len(h.Ledger)
+	written := 0
+	for i := range h.Ledger {
+		at, began := known.Get(h.Ledger[i].Op)
+		if !began {
+			break // it came after t, and so did all behind it
+		}
+		if cut.Operations[at].Return != Never {
+			written = i + 1
+		}
 	}
-	cut.Ledger = h.Ledger[:later:later]
+	cut.Ledger = h.Ledger[:written:written]
 	for sku, l := range h.Stock {
 		cut.Stock[sku] = Levels{Initial: l.Initial}
 	}

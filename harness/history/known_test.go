@@ -113,8 +113,8 @@ func TestKnownGoesOnWithoutTheDead(t *testing.T) {
 	}
 }
 
-// TestAtCutsTheLedger: it ends before the first write of what began later, so that each
-// completed sale has its entry and no entry comes without its operation.
+// TestAtCutsTheLedger: it ends with the last write of what had ended, so that each completed
+// sale has its entry, and nothing is taken for written that may have come later.
 func TestAtCutsTheLedger(t *testing.T) {
 	entry := func(seq, op int64) history.Event {
 		return history.Event{Time: 900, Type: history.LedgerEntry, Object: "sku", Ledger: &history.Ledger{Seq: seq, Op: op}}
@@ -134,7 +134,7 @@ func TestAtCutsTheLedger(t *testing.T) {
 		at                int64
 		operations, lines int
 		healed            bool
-	}{{15, 1, 1, false}, {40, 2, 1, false}, {50, 2, 1, true}, {51, 3, 3, true}} {
+	}{{15, 1, 0, false}, {40, 2, 1, false}, {50, 2, 1, true}, {51, 3, 1, true}, {56, 3, 2, true}, {61, 3, 3, true}} {
 		cut := h.At(c.at)
 		if len(cut.Operations) != c.operations || len(cut.Ledger) != c.lines || (cut.Faults[0].End != 0) != c.healed {
 			t.Errorf("at %d: %d operations, %d ledger lines, fault %+v; want %+v", c.at, len(cut.Operations), len(cut.Ledger), cut.Faults[0], c)
