@@ -29,6 +29,8 @@ type matrixFlags struct {
 	resume, list, verbose       bool
 	only, servers               []string
 	root, runtime, reach, image string
+	untilVerdict, newServers    bool
+	reports                     matrixReports
 	choices                     matrix.Choices
 	part                        matrix.Shard
 	again                       string // the command that resumes
@@ -90,12 +92,13 @@ unknown, not reproduced), 130 interrupted, 254 wrong usage or unreadable input,
 			if f.list {
 				return listCells(cmd.OutOrStdout(), plan, f.part)
 			}
-			m, err := f.run(cmd.Context(), newScreen(cmd, false), plan)
+			s := newScreen(cmd, false)
+			m, dir, err := f.run(cmd.Context(), s, plan)
 			if err != nil {
 				return err
 			}
-			*status = m.ExitCode()
-			return nil
+			*status, err = f.reports.tell(s, m, dir, f.root)
+			return err
 		},
 	}
 	cmd.Flags().SortFlags = false
@@ -113,6 +116,9 @@ unknown, not reproduced), 130 interrupted, 254 wrong usage or unreadable input,
 	cmd.Flags().StringVar(&f.image, "image", "", "image of the nodes (default: picklock's own, built when it is missing)")
 	cmd.Flags().StringSliceVar(&f.servers, "server", nil, "servers to test on in place of those that the matrix says, separated by commas (see picklock list servers)")
 	cmd.Flags().StringVar(&f.root, "store", "store", "folder that keeps the tests and the matrices")
+	cmd.Flags().BoolVar(&f.untilVerdict, "until-verdict", false, "end each test early, once all that is expected to be violated is proven to be")
+	cmd.Flags().BoolVar(&f.newServers, "new-servers", false, "start servers for each test, also where those of an earlier one are as good as new")
+	f.reports.flags(cmd.Flags())
 	cmd.AddCommand(newMatrixShow())
 	return cmd
 }
@@ -163,9 +169,12 @@ func (f *matrixFlags) complete(flags *pflag.FlagSet, name string) (err error) {
 	if f.part, err = matrix.ParseShard(f.shard, os.Getenv); err != nil {
 		return err
 	}
-	f.choices = matrix.Choices{Runtime: f.runtime, Reach: f.reach, Image: f.image, Servers: f.servers, Seeds: f.seeds, Only: f.only}
+	f.choices = matrix.Choices{Runtime: f.runtime, Reach: f.reach, Image: f.image, Servers: f.servers, Seeds: f.seeds, Only: f.only, UntilVerdict: f.untilVerdict}
 	if flags.Changed("seed") {
 		f.choices.Seed = &f.seed
+	}
+	if err := f.reports.check(); err != nil {
+		return err
 	}
 	f.again = resumeCommand(flags, name)
 	return nil
@@ -193,10 +202,10 @@ func resumeCommand(flags *pflag.FlagSet, name string) string {
 	return strings.Join(append(words, "--resume"), " ")
 }
 
-func (f *matrixFlags) run(ctx context.Context, s *screen, plan *matrix.Plan) (*matrix.Matrix, error) {
+func (f *matrixFlags) run(ctx context.Context, s *screen, plan *matrix.Plan) (m *matrix.Matrix, dir string, err error) {
 	rt, why, err := topology.Select(ctx, f.runtime, topology.DockerOptions{Image: f.image, Reach: topology.Reach(f.reach)})
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	sit := matrix.Begin
 	if f.resume {
@@ -204,7 +213,7 @@ func (f *matrixFlags) run(ctx context.Context, s *screen, plan *matrix.Plan) (*m
 	}
 	st, err := sit(f.root, plan, f.part)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	todo := st.Todo()
 	what := fmt.Sprintf("%s: %d cells, %d runs", plan.Name, len(plan.Rows), st.Of())
@@ -218,18 +227,32 @@ func (f *matrixFlags) run(ctx context.Context, s *screen, plan *matrix.Plan) (*m
 	if _, err := rt.Sweep(ctx); err != nil {
 		slog.Debug("sweep", "error", err)
 	}
-	env := harness.Env{Runtime: rt, NoSweep: true, Sabotage: sabotaged()}
+	servers := rt
+	if !f.newServers {
+		pool, err := topology.NewPool(rt, topology.PoolOptions{Idle: f.jobs})
+		if err != nil {
+			return nil, "", errors.Join(err, st.Close())
+		}
+		defer func() {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+			defer cancel()
+			err = errors.Join(err, pool.Close(ctx))
+		}()
+		servers = pool
+	}
+	env := harness.Env{Runtime: servers, NoSweep: true, Sabotage: sabotaged()}
 	t := &teller{out: s.out, every: s.live || f.verbose, began: time.Now(), told: time.Now(), root: f.root}
-	m, err := matrix.Runner{
+	m, err = matrix.Runner{
 		Jobs: f.jobs, Keep: keep, Tell: t.tell,
 		Test: func(ctx context.Context, o harness.Options) (harness.Outcome, error) { return harness.Run(ctx, o, env) },
 	}.Run(ctx, st)
 	left := st.Left()
 	if err := errors.Join(err, st.Close()); err != nil {
-		return nil, fmt.Errorf("%w (%d of %d runs have ended; go on with: %s)", err, st.Of()-left, st.Of(), f.again)
+		return nil, "", fmt.Errorf("%w (%d of %d runs have ended; go on with: %s)", err, st.Of()-left, st.Of(), f.again)
 	}
+	m.Store = f.root
 	fmt.Fprintln(s.out)
-	return m, printMatrix(s.out, m, st.Dir)
+	return m, st.Dir, nil
 }
 
 // teller tells how a matrix goes.

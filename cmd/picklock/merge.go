@@ -11,6 +11,7 @@ import (
 
 func newMerge(status *int) *cobra.Command {
 	var root, out string
+	var also matrixReports
 	cmd := &cobra.Command{
 		Use:   "merge DIR...",
 		Short: "Put the parts of a matrix together that picklock matrix --shard has run",
@@ -32,21 +33,25 @@ Exit status: that of the whole matrix; 2 also if runs are missing and nothing wo
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := also.check(); err != nil {
+				return err
+			}
 			m, err := matrix.Merge(args, root, out)
 			if err != nil {
 				return err
 			}
-			if err := printMatrix(cmd.OutOrStdout(), m.Matrix, m.Dir); err != nil {
+			m.Store = root
+			if *status, err = also.tell(newScreen(cmd, false), m.Matrix, m.Dir, root); err != nil {
 				return err
 			}
 			if len(m.Absent) > 0 {
 				fmt.Fprintf(cmd.OutOrStdout(), "missing: %s\n", m.Lacks())
 			}
-			*status = m.ExitCode()
 			return nil
 		},
 	}
 	cmd.Flags().StringVar(&root, "store", "store", "folder that keeps the matrices")
 	cmd.Flags().StringVar(&out, "out", "", "folder for the whole matrix, in place of one in the store")
+	also.flags(cmd.Flags())
 	return cmd
 }

@@ -88,6 +88,7 @@ func (e *expansion) row(c combination, left []int) (*Row, error) {
 	e.group.Options.Apply(&base)
 	base.Lock, base.Deduct, base.Topology, base.Nemesis, base.Server = c.lock, c.deduct, c.topology, c.nemesis, c.server
 	base.Explicit = len(base.Schedule) > 0
+	base.UntilVerdict = base.UntilVerdict || e.choices.UntilVerdict
 	if ch := e.choices; ch.Runtime != "" || ch.Reach != "" || ch.Image != "" {
 		base.Runtime, base.Reach, base.Image = or(ch.Runtime, base.Runtime), or(ch.Reach, base.Reach), ch.Image
 	}

@@ -27,6 +27,7 @@ type Choices struct {
 	Seeds                 int      // of each cell, in place of every group's; 0: the groups'
 	Seed                  *uint64  // the first one, in place of every group's
 	Only                  []string // patterns of cell IDs, of which one must fit; empty: all cells
+	UntilVerdict          bool     // see store.Test
 }
 
 // Plan is plan.json: all runs of a matrix.
