@@ -202,8 +202,8 @@ func TestSlowLock(t *testing.T) {
 	}
 }
 
-// TestSlowCell: what is slow under one fault only has no lock to be found by; from ten
-// seeds on a cell that takes twice as long is found by itself.
+// TestSlowCell: what is slow under one fault only has no lock to be found by; with ten
+// seeds a cell that takes twice as long is found by itself in four of five cases.
 func TestSlowCell(t *testing.T) {
 	for _, seeds := range []int{3, 5, 10} {
 		found, others := 0, 0
@@ -230,8 +230,8 @@ func TestSlowCell(t *testing.T) {
 		}
 		n := float64(*nightPairs)
 		t.Logf("%d seeds: found in %.1f%% of pairs; %d items accuse another", seeds, 100*float64(found)/n, others)
-		if seeds == 10 && float64(found) < 0.8*n {
-			t.Errorf("%d seeds: found in %d of %.0f, want 80%%", seeds, found, n)
+		if least := 0.8*n - 3*math.Sqrt(0.16*n); seeds == 10 && float64(found) < least {
+			t.Errorf("%d seeds: found in %d of %.0f, want 80%%, at least %.0f by luck", seeds, found, n, least)
 		}
 	}
 }
