@@ -80,8 +80,8 @@ func (d Dir) Whole() (bool, error) {
 
 // Use is what a folder takes up.
 type Use struct {
-	Bytes int64 // on the disk, as du counts them
-	Files int   // all but folders
+	Bytes int64 `json:"bytes"` // on the disk, as du counts them
+	Files int   `json:"files"` // all but folders
 }
 
 // Use measures the folder. Links count as themselves, files that vanish meanwhile not at all.

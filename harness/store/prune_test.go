@@ -57,7 +57,7 @@ type drawnMatrix struct {
 func drawStore(t *rapid.T, root string) (d *drawn, free func()) {
 	d = &drawn{root: root, now: morning.Add(100 * time.Hour), tests: map[string]*drawnTest{}, matrices: map[string]*drawnMatrix{}}
 	var marks []*store.Mark
-	word := rapid.SampledFrom([]store.Word{store.WordValid, store.WordValid, store.WordValid, store.WordViolated, store.WordUnknown, store.WordVacuous, store.WordUnfinished, store.WordDamaged})
+	word := rapid.SampledFrom([]store.Word{store.WordValid, store.WordValid, store.WordValid, store.WordViolated, store.WordUnknown, store.WordVacuous, store.WordUnfinished, store.WordUnfinished, store.WordDamaged})
 	n := rapid.IntRange(1, 7).Draw(t, "tests")
 	for i := range n {
 		w := word.Draw(t, "word")
@@ -144,13 +144,14 @@ func drawPolicy(t *rapid.T) (p store.Policy) {
 			p.OlderThan = &d
 		}
 		if rapid.Bool().Draw(t, "size") {
-			n := int64(rapid.IntRange(0, 400_000).Draw(t, "bytes"))
+			n := int64(rapid.IntRange(0, 200_000).Draw(t, "bytes"))
 			p.MaxBytes = &n
 		}
 	}
 	p.Violated, p.Matrices, p.Latest = rapid.Bool().Draw(t, "violated"), rapid.Bool().Draw(t, "despite matrices"), rapid.Bool().Draw(t, "all")
+	some := rapid.IntRange(0, 2).Draw(t, "only some verdicts") == 0
 	for _, w := range store.Words {
-		if rapid.IntRange(0, 4).Draw(t, "word of policy") == 0 && (w != store.WordViolated || p.Violated) {
+		if some && rapid.Bool().Draw(t, "word of policy") && (w != store.WordViolated || p.Violated) {
 			p.Words = append(p.Words, w)
 		}
 	}
@@ -343,6 +344,68 @@ func (d *drawn) checkRest(t *rapid.T, gone map[string]bool, left int64) {
 	for _, n := range names {
 		if inside, _ := os.ReadDir(filepath.Join(d.root, n.Name())); n.IsDir() && n.Name() != "matrices" && len(inside) == 0 || n.Name()[0] == '.' {
 			t.Errorf("%s is left, with %d things in it", n.Name(), len(inside))
+		}
+	}
+}
+
+// TestPruneExamples: what goes of one store by policies that stand for themselves. Its
+// tests are a to f, oldest first, f the latest.
+func TestPruneExamples(t *testing.T) {
+	root := t.TempDir()
+	var paths []string
+	for i, m := range []made{{verdict: models.Valid}, {verdict: models.Violated}, {}, {verdict: models.Valid}, {verdict: models.Unknown}, {verdict: models.Valid}} {
+		m.lock, m.after, m.bulk = "setnx", time.Duration(i)*24*time.Hour, 50_000
+		d := put(t, root, m)
+		paths = append(paths, pathOf(t, root, d))
+		if m.verdict == "" {
+			mark, err := d.Hold()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer mark.Release()
+			quiet(t, d)
+		}
+	}
+	write(t, filepath.Join(root, "matrices", "nightly", "20260131T060000.000Z", "runs.jsonl"), fmt.Sprintf(`{"dir": %q}`, paths[3]))
+	old := filepath.Join(root, "matrices", "nightly", "20260131T060000.000Z")
+	for _, p := range []string{filepath.Join(old, "runs.jsonl"), old} {
+		if err := os.Chtimes(p, morning, morning); err != nil {
+			t.Fatal(err)
+		}
+	}
+	whole, err := store.PlanPrune(root, store.Policy{Keep: new(int)}, morning)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ago := func(days int) *time.Duration { d := time.Duration(days) * 24 * time.Hour; return &d }
+	count := func(n int) *int { return &n }
+	bytes := func(n int64) *int64 { return &n }
+	now := morning.Add(5*24*time.Hour + time.Minute)
+	for _, c := range []struct {
+		name   string
+		p      store.Policy
+		want   string
+		matrix bool
+	}{
+		{"all of it", store.Policy{Keep: count(0)}, "ae", false},
+		{"evidence, latest and matrix as well, but what runs", store.Policy{Keep: count(0), Violated: true, Latest: true, Matrices: true}, "abdef", false},
+		{"beyond three", store.Policy{Keep: count(3), Violated: true}, "ab", false},
+		{"older than two days", store.Policy{OlderThan: ago(2), Violated: true}, "abd", true},
+		{"older than a day, but three of each name", store.Policy{OlderThan: ago(1), Keep: count(3)}, "a", false},
+		{"one byte less", store.Policy{MaxBytes: bytes(whole.Before.Bytes - 1)}, "a", false},
+		{"one test and a byte less", store.Policy{MaxBytes: bytes(whole.Before.Bytes - whole.Go[0].Use.Bytes - 1)}, "ae", false},
+		{"unknown ones", store.Policy{Keep: count(0), Words: []store.Word{store.WordUnknown}}, "e", false},
+	} {
+		plan, err := store.PlanPrune(root, c.p, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, e := range plan.Go {
+			got += string(rune('a' + slices.Index(paths, e.Path)))
+		}
+		if got != c.want || (len(plan.Matrices) > 0) != c.matrix {
+			t.Errorf("%s: %q goes and %d matrices; want %q, a matrix: %v", c.name, got, len(plan.Matrices), c.want, c.matrix)
 		}
 	}
 }
