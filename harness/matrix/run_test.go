@@ -128,7 +128,7 @@ func TestInterruptedAndResumed(t *testing.T) {
 				}
 				return pretend(ctx, o)
 			}, Tell: func(r Told) {
-				n, _ := ran.LoadOrStore(fmt.Sprint(r.Cell.ID(), r.Run.Seed), new(atomic.Int64))
+				n, _ := ran.LoadOrStore(runID{r.Cell.ID(), r.Run.Seed}, new(atomic.Int64))
 				n.(*atomic.Int64).Add(1)
 			}}.Run(ctx, st)
 			stop()
@@ -154,7 +154,7 @@ func TestInterruptedAndResumed(t *testing.T) {
 		ended := 0
 		ran.Range(func(id, n any) bool {
 			if n := n.(*atomic.Int64).Load(); n != 1 {
-				t.Fatalf("the run %s ended %d times", id, n)
+				t.Fatalf("the run %v ended %d times", id, n)
 			}
 			ended++
 			return true
