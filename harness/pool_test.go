@@ -52,7 +52,7 @@ func TestTestsShareServers(t *testing.T) {
 		servers       string
 		violated      models.Property
 	}{
-		{"setex-del", "pause-client", 5 * time.Second, "new", models.MutualExclusion},
+		{"setex-del", "pause-client", 30 * time.Second, "new", models.MutualExclusion}, // it ends early
 		{"uuid-lua", "", 2 * time.Second, "reused", ""},
 		{"uuid-lua", "kill-node", 5 * time.Second, "", ""}, // new, and closed after it
 		{"none", "", 2 * time.Second, "reused", models.NoLostUpdate},
@@ -60,6 +60,7 @@ func TestTestsShareServers(t *testing.T) {
 	} {
 		o := harness.Defaults()
 		o.Root, o.Lock, o.Runtime, o.Seed = t.TempDir(), c.lock, "process", 3
+		o.UntilVerdict = c.violated == models.MutualExclusion
 		o.TimeLimit, o.TTL, o.Grace = store.Duration(c.limit), store.Duration(300*time.Millisecond), store.Duration(300*time.Millisecond)
 		if o.Nemesis = nil; c.nemesis != "" {
 			o.Nemesis = []string{c.nemesis}
@@ -78,6 +79,9 @@ func TestTestsShareServers(t *testing.T) {
 		}
 		if res.Test.Runtime != "process" || res.Vacuous {
 			t.Errorf("test %d: runtime %q, vacuous %q", i, res.Test.Runtime, res.VacuousWhy)
+		}
+		if res.Test.Observed.Early != o.UntilVerdict {
+			t.Errorf("test %d ended early: %t, want %t", i, res.Test.Observed.Early, o.UntilVerdict)
 		}
 		if c.violated != "" && res.Properties[c.violated].Verdict != models.Violated {
 			t.Errorf("test %d: %s is %v, want violated", i, c.violated, res.Properties[c.violated])
