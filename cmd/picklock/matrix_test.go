@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"picklock/harness/matrix"
 	"picklock/harness/store"
@@ -47,12 +48,17 @@ groups:
 	}
 	// Another number of tests side by side is the same matrix.
 	r := picklock(t, dir, nil, "matrix", file, "--runtime", "process", "--jobs", "2", "--resume")
-	if r.status != 0 || r.stderr != "" || !strings.Contains(r.stdout, "of which 1 have ended") || !strings.Contains(r.stdout, "2 cells: 2 as expected") {
+	if r.status != 0 || r.stderr != "" || !strings.Contains(r.stdout, "of which 1 have ended") || !strings.Contains(r.stdout, "AS EXPECTED: all 2 cells") {
 		t.Fatalf("%s", r)
 	}
 	for line := range strings.Lines(r.stdout[strings.Index(r.stdout, "\n\n"):]) {
-		if len(line) > 81 && !strings.HasPrefix(line, "store") {
+		if utf8.RuneCountInString(line) > 81 && !strings.HasPrefix(line, "store") {
 			t.Errorf("a line of %d columns: %s", len(line), line)
+		}
+	}
+	for _, file := range []string{"matrix.html", "matrix.svg", "junit.xml", "summary.md"} {
+		if text := read(t, filepath.Join(folders[0], file)); !strings.Contains(text, "uuid-lua") {
+			t.Errorf("%s does not tell of uuid-lua: %.200s", file, text)
 		}
 	}
 	m, err := matrix.Read(folders[0])
@@ -75,7 +81,7 @@ groups:
 	if r := picklock(t, dir, nil, "matrix", file, "--runtime", "process", "--resume"); r.status != 254 || !strings.Contains(r.stderr, "finished") {
 		t.Errorf("a finished matrix is resumed: %s", r)
 	}
-	if r := picklock(t, dir, nil, "merge", folders[0]); r.status != 0 || !strings.Contains(r.stdout, "2 cells: 2 as expected") {
+	if r := picklock(t, dir, nil, "merge", folders[0]); r.status != 0 || !strings.Contains(r.stdout, "AS EXPECTED: all 2 cells") {
 		t.Errorf("merged: %s", r)
 	}
 }

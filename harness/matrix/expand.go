@@ -315,6 +315,9 @@ func (e *expansion) override(rows []Row) error {
 			judged++
 			r.Expect = slices.DeleteFunc(r.Expect, func(o Expected) bool { return o.Property == x.Property })
 			r.Expect = append(r.Expect, Expected{x.Property, x.Verdict, x.Why})
+			if x.Verdict == string(models.Violated) {
+				r.Test.UntilVerdict = false // the test does not know of this expectation, and could end before it shows
+			}
 		}
 		switch field := fmt.Sprintf("expect[%d]", i); {
 		case cells == 0:
