@@ -7,167 +7,222 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
-	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	cdppage "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
 
 	"picklock/harness/history"
 	"picklock/harness/store"
 	"picklock/reports"
 )
 
-// These tests open the report in Chromium. They need the build tag "browser" and
-// chromium in PATH.
+// The tests of this file's build tag open reports from disk in a headless Chromium, and
+// play the reader with its own keys, mouse and fingers. They need chromium in PATH.
 
-// browse loads a file and gives the document after its scripts ran, and what they wrote
-// to the console.
-func browse(t *testing.T, file, fragment string, args ...string) (dom, console string) {
+// tab is a report that is open in the browser.
+type tab struct {
+	t   *testing.T
+	ctx context.Context
+
+	mu    sync.Mutex
+	wrong []string // what a report must never do: complain, ask the network, open a dialog
+	loads int      // documents that were loaded
+}
+
+// look is how a report is looked at. The zero value is a light desktop.
+type look struct {
+	dark, noScript bool
+	width, height  int    // CSS pixels; 0: 1400 × 1000
+	fragment       string // behind #
+}
+
+// written writes the report of a test into a folder of its own and gives its path.
+func written(t testing.TB, r *store.Result, h *history.History) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	address := url.URL{Scheme: "file", Path: file, Fragment: fragment}
-	cmd := exec.CommandContext(ctx, "chromium", append([]string{
-		"--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--enable-logging=stderr", "--window-size=1400,2400",
-		"--user-data-dir=" + t.TempDir()}, append(args, address.String())...)...)
-	var out, errs strings.Builder
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("chromium: %v\n%s", err, errs.String())
-	}
-	for _, line := range strings.Split(errs.String(), "\n") {
-		if strings.Contains(line, "CONSOLE") {
-			console += line + "\n"
-		}
-	}
-	return out.String(), console
-}
-
-func attribute(t *testing.T, dom, name string) string {
-	t.Helper()
-	m := regexp.MustCompile(`<body[^>]*\bdata-` + name + `="([^"]*)"`).FindStringSubmatch(dom)
-	if m == nil {
-		return ""
-	}
-	return m[1]
-}
-
-func TestScriptsDraw(t *testing.T) {
-	of := func(p plan) func(testing.TB) (*store.Result, *history.History) {
-		return func(t testing.TB) (*store.Result, *history.History) {
-			h := p.record(t)
-			return result(t, p, h), h
-		}
-	}
-	for _, c := range []struct {
-		name string
-		made func(testing.TB) (*store.Result, *history.History)
-	}{
-		{"usual", of(usual())},
-		{"overlapping faults and roles", failedOver},
-		{"100,000 operations", of(plan{clients: 5, workers: 2, length: 150 * time.Second, think: 3200 * time.Microsecond, ttl: time.Second,
-			pauseAt: 60 * time.Second, pause: 2 * time.Second})},
-		{"many lanes", of(plan{clients: 20, workers: 3, length: 10 * time.Second, think: 20 * time.Millisecond, ttl: time.Second,
-			pauseAt: 3 * time.Second, pause: 2 * time.Second})},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			r, h := c.made(t)
-			dir := t.TempDir()
-			if err := reports.Write(dir, r, h); err != nil {
-				t.Fatal(err)
-			}
-			file := filepath.Join(dir, reports.ReportFile)
-			dom, console := browse(t, file, "", "--dump-dom")
-			if console != "" || attribute(t, dom, "error") != "" {
-				t.Errorf("the scripts complain: %s %s", attribute(t, dom, "error"), console)
-			}
-			holds, _ := strconv.Atoi(attribute(t, dom, "holds"))
-			if want := len(decodeTimeline(t, page(t, r, h)).Holds.T); attribute(t, dom, "timeline") != "drawn" || holds != want || want == 0 {
-				t.Errorf("timeline %q with %d holds, want it drawn with all %d in view", attribute(t, dom, "timeline"), holds, want)
-			}
-
-			// A link to a violation opens the timeline there, with its story below.
-			dom, console = browse(t, file, "violation-0", "--dump-dom")
-			part, _ := strconv.Atoi(attribute(t, dom, "holds"))
-			if console != "" || part == 0 || part >= holds {
-				t.Errorf("at the first violation %d of %d holds are in view, want some; console: %s", part, holds, console)
-			}
-			_, panel, _ := strings.Cut(dom, `<div class="picked">`)
-			if story := r.Properties["mutual-exclusion"].Violations[0].Story[0]; !strings.Contains(textOf(panel), story) {
-				t.Errorf("the story of the first violation is not told under the timeline: %.300s", panel)
-			}
-
-			for _, dark := range []bool{false, true} {
-				shot := filepath.Join(dir, fmt.Sprintf("dark-%v.png", dark))
-				scheme := 1
-				if dark {
-					scheme = 0
-				}
-				browse(t, file, "", "--screenshot="+shot, fmt.Sprintf("--blink-settings=preferredColorScheme=%d", scheme))
-				if info, err := os.Stat(shot); err != nil || info.Size() < 50_000 {
-					t.Errorf("screenshot (dark: %v): %v %v; an empty page is smaller", dark, info, err)
-				}
-			}
-		})
-	}
-}
-
-// textOf takes the elements out of HTML.
-func textOf(s string) string {
-	return regexp.MustCompile(`<[^>]*>`).ReplaceAllString(s, "")
-}
-
-// TestKeysWheelAndTooltips plays a reader: n goes to the first violation, the wheel zooms
-// in, the pointer over a lane tells what is there.
-func TestKeysWheelAndTooltips(t *testing.T) {
-	p := usual()
-	h := p.record(t)
-	r := result(t, p, h)
-	file := filepath.Join(t.TempDir(), "played.html")
-	play := `<script>
-const set = (name, value) => { document.body.dataset[name] = value; };
-const at = document.querySelector("#timeline canvas"), span = document.querySelector("#timeline .span");
-set("all", span.textContent);
-document.dispatchEvent(new KeyboardEvent("keydown", { key: "n" }));
-requestAnimationFrame(() => requestAnimationFrame(() => {
-  set("next", span.textContent);
-  const box = at.getBoundingClientRect();
-  for (let x = 130; x < box.width && !document.body.dataset.tip; x += 3) {
-    for (let y = 60; y < box.height; y += 6) {
-      at.dispatchEvent(new PointerEvent("pointermove", { clientX: box.left + x, clientY: box.top + y }));
-      const text = document.querySelector("#timeline .tip").textContent;
-      if (text.includes("overstays by")) set("tip", text);
-    }
-  }
-  at.focus();
-  at.dispatchEvent(new WheelEvent("wheel", { deltaY: -400, clientX: box.left + 600, clientY: box.top + 100, cancelable: true }));
-  requestAnimationFrame(() => requestAnimationFrame(() => set("wheel", span.textContent)));
-}));
-</script></body>`
-	// Without a window there may be no frames to wait for: timers take their place.
-	s := strings.Replace(page(t, r, h), "<head>", "<head><script>window.requestAnimationFrame = (f) => setTimeout(f, 1);</script>", 1)
-	s = strings.Replace(s, "</body>", play, 1)
-	if err := os.WriteFile(file, []byte(s), 0o644); err != nil {
+	dir := t.TempDir()
+	if err := reports.Write(dir, r, h); err != nil {
 		t.Fatal(err)
 	}
-	dom, console := browse(t, file, "", "--virtual-time-budget=5000", "--dump-dom")
-	if console != "" {
-		t.Errorf("the scripts complain: %s", console)
-	}
-	width := func(name string) float64 {
-		var from, to float64
-		if _, err := fmt.Sscanf(attribute(t, dom, name), "%f s to %f s", &from, &to); err != nil {
-			t.Fatalf("after %q the timeline shows %q: %v", name, attribute(t, dom, name), err)
+	return filepath.Join(dir, reports.ReportFile)
+}
+
+// open opens a file. At the end of the test the page must have done nothing wrong.
+func open(t *testing.T, file string, l look) *tab {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancelTab := chromedp.NewContext(ctx, chromedp.WithAllocatorOptions(
+		chromedp.ExecPath("chromium"), chromedp.NoSandbox, chromedp.UserDataDir(t.TempDir()), chromedp.Flag("hide-scrollbars", true)))
+	p := &tab{t: t, ctx: ctx}
+	t.Cleanup(func() {
+		p.mu.Lock()
+		if len(p.wrong) > 0 {
+			t.Errorf("the page did what no report may: %s", strings.Join(p.wrong, "; "))
 		}
-		return to - from
+		if p.loads != 1 {
+			t.Errorf("%d documents were loaded, want the report alone", p.loads)
+		}
+		p.mu.Unlock()
+		cancelTab()
+		cancel()
+	})
+	if err := chromedp.Listen(ctx, p.watch); err != nil {
+		t.Fatalf("start chromium: %v", err)
 	}
-	if all, next, wheel := width("all"), width("next"), width("wheel"); !(all > 14 && next < all/2 && wheel < next*0.6) {
-		t.Errorf("in view: %.3f s at first, %.3f s after n, %.3f s after the wheel; each should be much less", all, next, wheel)
+	if l.width == 0 {
+		l.width, l.height = 1400, 1000
 	}
-	if tip := attribute(t, dom, "tip"); !strings.Contains(tip, "hold: 4.0") || !strings.Contains(tip, "acquire (operation ") && !strings.Contains(tip, "deduct (operation ") {
-		t.Errorf("over the overstayed hold the tooltip says %q, want the hold and the operation under way", tip)
+	scheme := "light"
+	if l.dark {
+		scheme = "dark"
+	}
+	p.do(
+		func(ctx context.Context, to *chromedp.Target) (chromedp.Void, error) {
+			_, err := cdp.Call(ctx, to, network.Enable, network.EnableParams{})
+			return chromedp.Void{}, err
+		},
+		func(ctx context.Context, to *chromedp.Target) (chromedp.Void, error) {
+			_, err := cdp.Call(ctx, to, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+				Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+			return chromedp.Void{}, err
+		},
+		func(ctx context.Context, to *chromedp.Target) (chromedp.Void, error) {
+			_, err := cdp.Call(ctx, to, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: l.noScript})
+			return chromedp.Void{}, err
+		},
+		chromedp.EmulateViewport(int64(l.width), int64(l.height)),
+		chromedp.Navigate((&url.URL{Scheme: "file", Path: file, Fragment: l.fragment}).String()),
+	)
+	if !l.noScript {
+		p.until(`document.body.dataset.timeline === "drawn" || !document.getElementById("timeline-data")`)
+	}
+	return p
+}
+
+// watch notes what the page must not do. It runs in the browser's reading loop.
+func (p *tab) watch(event any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch e := event.(type) {
+	case *runtime.EventConsoleAPICalled:
+		p.wrong = append(p.wrong, fmt.Sprintf("console.%s", e.Type))
+	case *runtime.EventExceptionThrown:
+		p.wrong = append(p.wrong, "exception: "+e.ExceptionDetails.Text)
+	case *log.EventEntryAdded:
+		p.wrong = append(p.wrong, "log: "+e.Entry.Text)
+	case *cdppage.EventJavascriptDialogOpening:
+		p.wrong = append(p.wrong, "dialog: "+e.Message)
+	case *network.EventRequestWillBeSent:
+		if strings.HasPrefix(e.Request.URL, "file:") && strings.Contains(e.Request.URL, reports.ReportFile) {
+			p.loads++
+		} else {
+			p.wrong = append(p.wrong, "request: "+e.Request.URL)
+		}
+	}
+}
+
+func (p *tab) do(actions ...chromedp.Action[chromedp.Void]) {
+	p.t.Helper()
+	if err := chromedp.Do(p.ctx, actions...); err != nil {
+		p.t.Fatalf("in the browser: %v", err)
+	}
+}
+
+// eval gives the value of an expression, or of the promise that it gives.
+func eval[T any](p *tab, js string) T {
+	p.t.Helper()
+	v, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](js, func(e *runtime.EvaluateParams) { yes := true; e.AwaitPromise = &yes }))
+	if err != nil {
+		p.t.Fatalf("evaluate %.200s: %v", js, err)
+	}
+	return v
+}
+
+// until waits until an expression is true, for at most half a minute.
+func (p *tab) until(js string) {
+	p.t.Helper()
+	for range 600 {
+		if eval[bool](p, "Boolean("+js+")") {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	p.t.Fatalf("this never came true: %s", js)
+}
+
+// settle waits until what was asked for is painted.
+func (p *tab) settle() {
+	p.t.Helper()
+	eval[bool](p, `new Promise((f) => requestAnimationFrame(() => requestAnimationFrame(() => f(true))))`)
+}
+
+// press presses keys one after the other; of each the page is painted before the next.
+func (p *tab) press(keys ...string) {
+	p.t.Helper()
+	for _, k := range keys {
+		p.do(chromedp.KeyEvent(k))
+		p.settle()
+	}
+}
+
+// box is where an element is on the screen.
+type box struct{ Left, Top, Width, Height float64 }
+
+func (p *tab) box(selector string) box {
+	p.t.Helper()
+	return eval[box](p, fmt.Sprintf(`(() => { const b = document.querySelector(%q).getBoundingClientRect();
+		return { Left: b.left, Top: b.top, Width: b.width, Height: b.height }; })()`, selector))
+}
+
+func (p *tab) wheel(x, y, by float64) {
+	p.t.Helper()
+	p.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseWheel, x, y,
+		func(m *input.DispatchMouseEventParams) { m.DeltaY = by }))
+	p.settle()
+}
+
+func (p *tab) drag(fromX, fromY, toX, toY float64) {
+	p.t.Helper()
+	left := func(m *input.DispatchMouseEventParams) { m.Button = input.MouseButtonLeft; m.ClickCount = 1 }
+	p.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMousePressed, fromX, fromY, left),
+		chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, (fromX+toX)/2, (fromY+toY)/2, left),
+		chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, toX, toY, left),
+		chromedp.MouseEvent(input.DispatchMouseEventTypeMouseReleased, toX, toY, left))
+	p.settle()
+}
+
+// span is what part of the test the timeline says it shows, in seconds.
+func (p *tab) span() (from, to float64) {
+	p.t.Helper()
+	s := eval[string](p, `document.querySelector("#timeline .span").textContent`)
+	if _, err := fmt.Sscanf(s, "%f s to %f s", &from, &to); err != nil {
+		p.t.Fatalf("the timeline says that it shows %q: %v", s, err)
+	}
+	return from, to
+}
+
+// shot keeps a screenshot where PICKLOCK_SHOTS names a folder: for people who look.
+func (p *tab) shot(name string) {
+	p.t.Helper()
+	dir := os.Getenv("PICKLOCK_SHOTS")
+	if dir == "" {
+		return
+	}
+	png, err := chromedp.Run(p.ctx, chromedp.FullScreenshot(100))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, name+".png"), png, 0o644)
+	}
+	if err != nil {
+		p.t.Fatalf("screenshot: %v", err)
 	}
 }

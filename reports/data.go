@@ -38,11 +38,12 @@ const (
 )
 
 // timeline is what the page's timeline draws, in columns, so that 100,000 operations
-// stay below 3 MB. Times are µs since the load began. assets/data.js reads it.
+// stay below 1 MB. Times are µs since the load began. assets/data.js reads it.
 type timeline struct {
 	End        int64           `json:"end"`
 	Lanes      [][2]int        `json:"lanes"` // client, worker
 	Objects    []string        `json:"objects"`
+	Guards     [][2]int        `json:"guards"` // objects: a SKU, and a lock under which it was deducted
 	Notes      []string        `json:"notes"`
 	Ops        opColumns       `json:"ops"`
 	Holds      holdColumns     `json:"holds"`
@@ -100,11 +101,12 @@ type details struct {
 	Left     *int64 `json:"left,omitempty"`
 }
 
-// encode writes what the timeline draws. At most limit operations go in.
+// encode writes what the timeline draws, as deflated JSON in base64. At most limit
+// operations go in.
 func encode(r *store.Result, h *history.History, d *derived, fs []fault, limit int) ([]byte, error) {
 	us := func(t int64) int64 { return (t - h.Start) / 1000 }
 	t := &timeline{
-		End: us(h.End), Faults: fs, Nodes: nodeLanes(h), Objects: []string{}, Notes: []string{}, Violations: []mark{}, Details: map[int]details{},
+		End: us(h.End), Faults: fs, Nodes: nodeLanes(h), Objects: []string{}, Guards: [][2]int{}, Notes: []string{}, Violations: []mark{}, Details: map[int]details{},
 	}
 	for _, l := range d.Lanes {
 		t.Lanes = append(t.Lanes, [2]int{l.Client, l.Worker})
@@ -129,7 +131,10 @@ func encode(r *store.Result, h *history.History, d *derived, fs []fault, limit i
 			t.Violations = append(t.Violations, m)
 		}
 	}
-	b, err := json.Marshal(t) // escapes <, > and &: the text cannot end its script element
+	b, err := json.Marshal(t)
+	if err == nil {
+		b, err = deflated(b)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("encode the timeline: %w", err)
 	}
@@ -138,7 +143,7 @@ func encode(r *store.Result, h *history.History, d *derived, fs []fault, limit i
 
 func (t *timeline) operations(h *history.History, d *derived, keep func(int) bool, us func(int64) int64) []int {
 	at := make([]int, len(h.Operations))
-	objects, notes := map[string]int{}, map[string]int{}
+	objects, notes, guards := map[string]int{}, map[string]int{}, map[[2]int]bool{}
 	lastID := make([]int64, len(d.Lanes))
 	var last int64
 	var kinds strings.Builder
@@ -162,7 +167,15 @@ func (t *timeline) operations(h *history.History, d *derived, keep func(int) boo
 		t.Ops.ID = append(t.Ops.ID, o.ID-lastID[l])
 		last, lastID[l] = from, o.ID
 		kinds.WriteByte(alphabet[code(o)])
-		t.Ops.Obj = append(t.Ops.Obj, int64(intern(objects, &t.Objects, o.Object)))
+		object := intern(objects, &t.Objects, o.Object)
+		t.Ops.Obj = append(t.Ops.Obj, int64(object))
+		if a, ok := d.Index.Get(o.Grant); ok && o.Op == history.Deduct {
+			pair := [2]int{object, intern(objects, &t.Objects, h.Operations[a].Object)}
+			if !guards[pair] {
+				guards[pair] = true
+				t.Guards = append(t.Guards, pair)
+			}
+		}
 		if s := note(o); s != "" {
 			if _, known := notes[s]; !known && len(notes) >= maxNotes {
 				s = "(one of too many different errors to show)"

@@ -1,6 +1,8 @@
 package reports
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"fmt"
 	"html/template"
 	"maps"
@@ -21,8 +23,9 @@ const unfolded = 3
 
 // page is what the template shows, in the order of the page.
 type page struct {
-	CSS template.CSS
-	JS  template.JS
+	CSS    template.CSS
+	JS     template.JS
+	JSHash string // of the one script that the browser may run
 
 	Test    *store.Test
 	Recipe  string
@@ -79,9 +82,15 @@ type (
 		Button             bool
 		Still              template.HTML
 		Steps              [][]part
+		Operations         []operationRow
+		Left               int // operations that the table leaves out
 	}
-	// part is a piece of a step: plain text, or a time (seconds in T) that the timeline can point at.
-	part      struct{ Text, T string }
+	// part is a piece of a step: plain text, or a time (seconds in T) in the timeline, with
+	// the operation that it is about, 0 where none is known.
+	part struct {
+		Text, T string
+		Op      int64
+	}
 	chartView struct {
 		File, Title string
 		SVG         template.HTML
@@ -113,7 +122,7 @@ func newPage(r *store.Result, h *history.History, links []Link, drawn func() ([]
 		if err != nil {
 			return nil, err
 		}
-		p.Data = template.JS(data) // encode escapes what could end the script element
+		p.Data = template.JS(`"` + string(data) + `"`) // base64: there is nothing to escape
 		if p.Charts, err = drawn(); err != nil {
 			p.Notices = append(p.Notices, notice{"A chart is missing.", err.Error()})
 		}
@@ -146,15 +155,23 @@ func (p *page) assets() error {
 		return err
 	}
 	var js []string
-	for _, name := range []string{"data.js", "draw.js", "timeline.js", "page.js"} {
+	for _, name := range scripts() {
 		s, err := asset(name)
 		if err != nil {
 			return err
 		}
 		js = append(js, s)
 	}
-	p.CSS, p.JS = template.CSS(css), template.JS(strings.Join(js, "\n")) // our own files
+	script := "\n\"use strict\";\n" + strings.Join(js, "\n")
+	sum := sha256.Sum256([]byte(script))
+	p.CSS, p.JS, p.JSHash = template.CSS(css), template.JS(script), base64.StdEncoding.EncodeToString(sum[:]) // our own files
 	return nil
+}
+
+// scripts are the files of the page's one script, in order.
+func scripts() []string {
+	return []string{"data.js", "layout.js", "levels.js", "filter.js", "draw.js", "spans.js", "marks.js", "overview.js",
+		"words.js", "input.js", "links.js", "timeline.js", "page.js"}
 }
 
 // verdict fills the top of the page.
@@ -269,7 +286,7 @@ func (p *page) violations(r *store.Result, h *history.History, d *derived, fs []
 	if any {
 		p.First = &firstBreach{
 			Property: string(opening.Property), At: fmt.Sprintf("%.3f s", opening.StartS),
-			Still: draw("hatch-first", opening.Violation), Steps: steps(opening.Story),
+			Still: draw("hatch-first", opening.Violation), Steps: linked(opening.Violation, h, d),
 		}
 	}
 	index := 0
@@ -282,11 +299,14 @@ func (p *page) violations(r *store.Result, h *history.History, d *derived, fs []
 		}
 		for i, v := range j.Violations {
 			view := violationView{
-				Index: index, N: i + 1, Kind: v.Kind, Object: v.Object, Button: h != nil, Steps: steps(v.Story),
+				Index: index, N: i + 1, Kind: v.Kind, Object: v.Object, Button: h != nil, Steps: linked(v, h, d),
 				When: fmt.Sprintf("%.3f s", v.StartS),
 			}
 			if v.EndS-v.StartS >= 0.0005 {
 				view.When += fmt.Sprintf(" to %.3f s", v.EndS)
+			}
+			if h != nil {
+				view.Operations, view.Left = operationRows(v, h, d)
 			}
 			if i == 0 && (id != opening.Property || opening.N != 1) {
 				view.Still = draw(fmt.Sprintf("hatch-%d", index), v)

@@ -2,10 +2,14 @@ package reports_test
 
 import (
 	"bytes"
+	"compress/flate"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"html"
 	"io"
 	"os"
 	"path/filepath"
@@ -137,6 +141,13 @@ func TestReportIsSelfContained(t *testing.T) {
 	}
 	if !strings.Contains(s, `content="default-src 'none'`) {
 		t.Error("no content security policy: the browser should enforce that nothing is loaded")
+	}
+	_, script, _ := strings.Cut(s, "<script>")
+	script, _, _ = strings.Cut(script, "</script>")
+	sum := sha256.Sum256([]byte(script))
+	policy := regexp.MustCompile(`script-src ([^;"]*)"`).FindStringSubmatch(html.UnescapeString(s))
+	if want := "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"; policy == nil || policy[1] != want {
+		t.Errorf("the policy lets run %q, want %q: our own script and no other", policy, want)
 	}
 	if !strings.Contains(s, "prefers-color-scheme: dark") {
 		t.Error("no dark palette")
@@ -288,10 +299,12 @@ func (p *packed) UnmarshalText(b []byte) error {
 
 // embedded is the timeline's data as the page holds it.
 type embedded struct {
-	End   int64
-	Lanes [][2]int
-	Notes []string
-	Ops   struct {
+	End     int64
+	Lanes   [][2]int
+	Notes   []string
+	Objects []string
+	Guards  [][2]int
+	Ops     struct {
 		T, D, L, I packed
 		K          string
 	}
@@ -325,8 +338,12 @@ func decodeTimeline(t testing.TB, page string) embedded {
 	t.Helper()
 	_, s, ok := strings.Cut(page, `id="timeline-data">`)
 	s, _, ok2 := strings.Cut(s, "</script>")
+	var text string
+	err := json.Unmarshal([]byte(s), &text)
+	z, err2 := base64.StdEncoding.DecodeString(text)
+	raw, err3 := io.ReadAll(flate.NewReader(bytes.NewReader(z)))
 	var d embedded
-	if err := json.Unmarshal([]byte(s), &d); err != nil || !ok || !ok2 {
+	if err := errors.Join(err, err2, err3, json.Unmarshal(raw, &d)); err != nil || !ok || !ok2 {
 		t.Fatalf("the timeline's data cannot be read: %v", err)
 	}
 	return d

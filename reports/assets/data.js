@@ -6,21 +6,31 @@ const CODES = ["unknown", "ok", "ok, sold", "failed", "failed: not acquired",
   "failed: not held", "failed: no effect", "failed: not done"];
 const ACQUIRE = 0, EXTEND = 1, RELEASE = 2, DEDUCT = 3;
 const UNKNOWN = 0, FAILED = 3;
+const DIED = "2"; // an ending
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const ENDINGS = ["to the end of the record", "until its release", "until its client dies",
   "until the client gives it up"];
 
 const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-const DIGIT = Object.fromEntries([...DIGITS].map((c, i) => [c, i]));
+const DIGIT = new Uint8Array(128);
+for (let i = 0; i < DIGITS.length; i++) DIGIT[DIGITS.charCodeAt(i)] = i;
+
+// inflate gives the text that stands in the page as a base64 string of a deflate stream.
+async function inflate(base64) {
+  const binary = atob(base64), bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = binary.charCodeAt(i);
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+  return new Response(stream).text();
+}
 
 // unpack reads a column: five bits a character, lowest first, the sixth bit saying that
 // more follow, the lowest bit of a number being its sign.
 function unpack(text) {
   const out = [];
   let value = 0, place = 1;
-  for (const c of text || "") {
-    const d = DIGIT[c];
-    value += (d % 32) * place; // no shifts: numbers may need more than 32 bits
+  for (let k = 0; k < (text || "").length; k++) {
+    const d = DIGIT[text.charCodeAt(k)];
+    value += (d & 31) * place; // no shifts: numbers may need more than 32 bits
     place *= 32;
     if (d >= 32) continue;
     out.push(value % 2 ? -(value + 1) / 2 : value / 2);
@@ -37,15 +47,14 @@ function columns(table, ...plain) {
 
 function decode(raw) {
   const data = {
-    end: Math.max(raw.end, 1), lanes: raw.lanes || [], objects: raw.objects, notes: raw.notes,
+    end: Math.max(raw.end, 1), lanes: raw.lanes || [], objects: raw.objects, notes: raw.notes, guards: raw.guards,
     faults: (raw.faults || []).map((f) => ({ ...f, from: f.from * 1e6, to: f.to * 1e6 })),
     nodes: raw.nodes || [], violations: raw.violations, details: raw.details, gaps: raw.gaps || [],
     ops: decodeOps(columns(raw.ops, "k"), (raw.lanes || []).length),
   };
   data.holds = decodeHolds(columns(raw.holds, "e"), data.ops);
   data.ledger = decodeLedger(columns(raw.ledger), data.ops);
-  data.laneOps = byLane(data.lanes.length, data.ops);
-  data.laneHolds = byLane(data.lanes.length, data.holds);
+  data.wrote = new Map(data.ledger.map((e) => [e.op, e]));
   return data;
 }
 
@@ -53,15 +62,17 @@ function decodeOps(c, lanes) {
   const n = c.t.length, ids = new Array(lanes).fill(0);
   const ops = {
     n, from: new Float64Array(n), to: new Float64Array(n), open: new Uint8Array(n), kind: new Uint8Array(n),
-    code: new Uint8Array(n), lane: c.l, id: new Float64Array(n), object: c.o, note: new Map(),
+    code: new Uint8Array(n), lane: Int32Array.from(c.l), id: new Float64Array(n), note: new Map(),
+    object: c.o ? Int32Array.from(c.o) : new Int32Array(n), // absent: there is only one
   };
+  const codeOf = Object.fromEntries([...ALPHABET].map((character, i) => [character, i]));
   let t = 0;
   for (let i = 0; i < n; i++) {
     t += c.t[i];
     ops.open[i] = c.d[i] < 0 ? 1 : 0;
     ops.from[i] = t;
     ops.to[i] = t + (c.d[i] < 0 ? -c.d[i] - 1 : c.d[i]);
-    const k = ALPHABET.indexOf(c.k[i]);
+    const k = codeOf[c.k[i]];
     ops.kind[i] = k / CODES.length | 0;
     ops.code[i] = k % CODES.length;
     ids[ops.lane[i]] += c.i[i];
@@ -106,18 +117,6 @@ function decodeLedger(c, ops) {
     entries.push({ op, found, left, lost: lost.has(i), basis: found + (lost.get(i) || 0), at: ops.to[op] });
   }
   return entries.sort((a, b) => a.at - b.at);
-}
-
-// byLane lists the spans of each lane by their start, with the latest end so far: what is
-// in view is then found by bisection although spans of a lane may overlap.
-function byLane(lanes, spans) {
-  const lists = Array.from({ length: lanes }, () => ({ items: [], latest: [] }));
-  for (let i = 0; i < spans.n; i++) {
-    const l = lists[spans.lane[i]], end = spans.remains ? spans.remains[i] : spans.to[i];
-    l.items.push(i);
-    l.latest.push(Math.max(end, l.latest.length ? l.latest[l.latest.length - 1] : 0));
-  }
-  return lists;
 }
 
 // bisect finds the first index of a sorted array whose value is at least v.

@@ -1,38 +1,42 @@
-// The timeline's behaviour: zoom, pan, keys, tooltips, walking through the violations.
+// The timeline's behaviour: what is in view, what is shown, what is selected.
 
 function timeline(root, data) {
   const canvas = root.querySelector("canvas"), tip = root.querySelector(".tip"), panel = root.querySelector(".picked");
-  const ctx = canvas.getContext("2d");
-  let view = { from: 0, to: data.end }, lay = null, picked = -1, drag = null, cursor = null, queued = false;
-  // Violations in order of time: what n and p walk through.
-  const order = data.violations.map((_, i) => i).sort((a, b) => data.violations[a].f - data.violations[b].f);
+  const says = root.querySelector(".selected"), ctx = canvas.getContext("2d"), dark = matchMedia("(prefers-color-scheme: dark)");
+  let view = { from: 0, to: data.end }, shown = choose(data, EVERYTHING), lay = null, scene = null, strip = null, colours = null;
+  let picked = -1, selected = -1, cursor = null, queued = false;
 
   function paint() {
     queued = false;
     const width = canvas.clientWidth, ratio = window.devicePixelRatio || 1;
-    lay = layout(data, width);
-    canvas.style.height = lay.height + "px";
-    if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(lay.height * ratio)) {
+    if (width === 0) return;
+    if (!lay || lay.width !== width) [lay, strip] = [layout(data, shown, width), null];
+    const height = Math.round(lay.height * ratio);
+    if (canvas.width !== Math.round(width * ratio) || canvas.height !== height) {
+      canvas.style.height = lay.height + "px";
       canvas.width = Math.round(width * ratio);
-      canvas.height = Math.round(lay.height * ratio);
+      canvas.height = height;
     }
     ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
-    const c = colours(root), holds = draw(ctx, data, view, lay, c, picked);
+    colours = colours || palette(root);
+    scene = { ctx, data, shown, view, lay, c: colours, picked, selected, ratio };
+    const holds = draw(scene);
+    strip = strip || overview(data, shown, lay, colours, ratio);
+    ctx.drawImage(strip, 0, 0, width, OVERVIEW);
+    drawView(scene);
     if (cursor !== null && cursor >= view.from && cursor <= view.to) {
-      ctx.fillStyle = c.text;
-      ctx.fillRect(toX(cursor) - 0.5, OVERVIEW, 1, lay.height - OVERVIEW);
+      ctx.fillStyle = colours.text;
+      ctx.fillRect(scene.X(cursor) - 0.5, OVERVIEW, 1, lay.height - OVERVIEW);
     }
-    document.body.dataset.timeline = "drawn";
-    document.body.dataset.holds = String(holds);
-    root.querySelector(".span").textContent = `${seconds(view.from)} to ${seconds(view.to)}`;
+    root.querySelector(".span").textContent = `${seconds(view.from)} to ${seconds(view.to)}` +
+      (scene.level ? ` · columns of ${lasting(scene.level.width)}: their height is the share in which the lock was held` : "");
+    Object.assign(document.body.dataset, { timeline: "drawn", holds, detail: scene.level ? "columns" : "operations" });
   }
   function repaint() {
     if (!queued) requestAnimationFrame(paint);
     queued = true;
   }
-  const toX = (t) => LEFT + (t - view.from) / (view.to - view.from) * lay.plot;
-  const toT = (x) => view.from + (x - LEFT) / lay.plot * (view.to - view.from);
-  const seconds = (t) => (t / 1e6).toFixed(3) + " s";
+  const timeAt = (x) => view.from + (x - lay.left) / lay.plot * (view.to - view.from);
 
   function show(from, to) {
     const length = Math.min(Math.max(to - from, 200), data.end); // at least 0.2 ms
@@ -45,12 +49,28 @@ function timeline(root, data) {
     show(t - (t - view.from) * factor, t + (view.to - t) * factor);
   }
   const pan = (part) => show(view.from + (view.to - view.from) * part, view.to + (view.to - view.from) * part);
+  function centre(x) {
+    const t = (x - lay.left) / lay.plot * data.end, half = (view.to - view.from) / 2;
+    show(t - half, t + half);
+  }
 
-  // pick shows one violation, with its story below the picture.
+  // filtered shows less, or everything again.
+  function filtered(filter) {
+    shown = choose(data, filter);
+    lay = null;
+    for (const select of root.querySelectorAll("select[data-filter]")) select.value = filter[select.dataset.filter];
+    const n = shown.violations.length, all = data.violations.length;
+    root.querySelector(".matches").textContent = shown.all ? "" :
+      `${shown.operations} of ${data.ops.n} operations` + (all ? `, ${n} of ${all} violations` : "");
+    repaint();
+  }
+
+  // pick jumps to one violation and tells its story below the picture.
   function pick(i) {
     const v = data.violations[i];
     if (!v) return;
-    picked = i;
+    if (!shown.violations.includes(i)) filtered(EVERYTHING);
+    [picked, selected, says.textContent] = [i, -1, ""];
     let from = v.f, to = v.t;
     for (const op of v.o) {
       const h = data.holds.ofOp.get(op);
@@ -64,177 +84,127 @@ function timeline(root, data) {
     }
     const margin = Math.max((to - from) * 0.2, 2000);
     show(from - margin, to + margin);
-    panel.replaceChildren();
     const head = document.createElement("p");
     head.className = "picked-head";
-    head.textContent = `${v.p} · ${v.n} · violation ${order.indexOf(i) + 1} of ${order.length} in order of time`;
-    panel.append(head);
+    head.textContent = `${v.p} · ${v.n} · violation ${shown.violations.indexOf(i) + 1} of ${shown.violations.length} in order of time`;
     const story = document.querySelector(`#violation-${i} .story`);
-    if (story) panel.append(story.cloneNode(true));
+    panel.replaceChildren(head, ...(story ? [story.cloneNode(true)] : []));
     panel.hidden = false;
   }
   function walk(step) {
-    if (!order.length) return;
-    const at = order.indexOf(picked);
-    pick(order[at < 0 ? (step > 0 ? 0 : order.length - 1) : (at + step + order.length) % order.length]);
+    const order = shown.violations, at = order.indexOf(picked);
+    if (order.length) pick(order[at < 0 ? (step > 0 ? 0 : order.length - 1) : (at + step + order.length) % order.length]);
   }
 
-  const actions = {
-    in: () => zoom(0.5), out: () => zoom(2), left: () => pan(-0.25), right: () => pan(0.25),
-    all: () => show(0, data.end), next: () => walk(1), previous: () => walk(-1),
-  };
-  const keys = { "+": "in", "=": "in", "-": "out", ArrowLeft: "left", ArrowRight: "right", 0: "all", n: "next", p: "previous" };
-  for (const button of root.querySelectorAll("button[data-do]")) {
-    button.addEventListener("click", () => actions[button.dataset.do]());
+  // select tells about one operation, which comes into view.
+  function select(i) {
+    selected = i;
+    says.textContent = selectedWords(data, i).join("\n");
+    const { from, to } = spanOf(data, i), half = (view.to - view.from) / 2;
+    if (from > view.to || to < view.from) show((from + to) / 2 - half, (from + to) / 2 + half);
+    repaint();
   }
-  document.addEventListener("keydown", (e) => {
-    const field = /^(INPUT|TEXTAREA|SELECT)$/.test(e.target.tagName);
-    const name = Object.hasOwn(keys, e.key) ? keys[e.key] : null;
-    if (field || e.ctrlKey || e.metaKey || e.altKey || !name) return;
-    // Arrows belong to the page unless the timeline has the focus; n and p work everywhere.
-    if (!root.contains(document.activeElement) && name !== "next" && name !== "previous") return;
-    if (name === "next" || name === "previous") root.scrollIntoView({ block: "nearest" });
-    actions[name]();
-    e.preventDefault();
-  });
-
-  canvas.addEventListener("wheel", (e) => {
-    if (document.activeElement !== canvas && !e.ctrlKey && !e.metaKey) return; // the page scrolls
-    e.preventDefault();
-    if (e.shiftKey || Math.abs(e.deltaX) > Math.abs(e.deltaY)) pan((e.deltaX || e.deltaY) / lay.plot);
-    else zoom(Math.exp(Math.max(-1, Math.min(1, e.deltaY / 400))), toT(Math.max(e.offsetX, LEFT)));
-  }, { passive: false });
-  canvas.addEventListener("pointerdown", (e) => {
-    canvas.setPointerCapture(e.pointerId);
-    drag = { x: e.offsetX, view, moved: false, overview: e.offsetY < OVERVIEW };
-    if (drag.overview) centre(e.offsetX);
-  });
-  canvas.addEventListener("pointermove", (e) => {
-    if (!drag) return hover(e);
-    if (drag.overview) return centre(e.offsetX);
-    drag.moved = drag.moved || Math.abs(e.offsetX - drag.x) > 3;
-    const by = (drag.x - e.offsetX) / lay.plot * (drag.view.to - drag.view.from);
-    if (drag.moved) show(drag.view.from + by, drag.view.to + by);
-  });
-  canvas.addEventListener("pointerup", (e) => {
-    if (drag && !drag.moved && !drag.overview) {
-      const hit = violationAt(e.offsetX, e.offsetY);
-      if (hit >= 0) pick(hit);
+  function clear() {
+    [picked, selected, cursor, says.textContent] = [-1, -1, null, ""];
+    panel.hidden = tip.hidden = true;
+    repaint();
+  }
+  // beside selects the next operation of the lane, or the first in view; step -1: the one before.
+  function beside(step) {
+    const l = selected >= 0 ? data.ops.lane[selected] : shown.lanes[0], items = l === undefined ? [] : shown.laneOps[l].items;
+    const at = selected >= 0 ? items.indexOf(selected) + step : items.findIndex((i) => data.ops.from[i] >= view.from);
+    if (items[at] !== undefined) select(items[at]);
+  }
+  // other selects what is nearest in the lane below, or above.
+  function other(step) {
+    const from = selected >= 0 ? shown.lanes.indexOf(data.ops.lane[selected]) + step : 0;
+    const t = selected >= 0 ? spanOf(data, selected).from : (view.from + view.to) / 2;
+    for (let k = from; k >= 0 && k < shown.lanes.length; k += step) {
+      const { items } = shown.laneOps[shown.lanes[k]], far = (i) => Math.abs(spanOf(data, i).from - t);
+      if (items.length) return select(items.reduce((best, i) => (far(i) < far(best) ? i : best)));
     }
-    drag = null;
-  });
-  canvas.addEventListener("pointercancel", () => { drag = null; });
-  canvas.addEventListener("dblclick", (e) => { if (e.offsetY >= OVERVIEW) zoom(0.4, toT(e.offsetX)); });
-  canvas.addEventListener("pointerleave", () => { tip.hidden = true; point(null); });
-  function centre(x) {
-    const t = (x - LEFT) / lay.plot * data.end, half = (view.to - view.from) / 2;
-    show(t - half, t + half);
+  }
+  // closer shows the selected operation as large as it makes sense.
+  function closer(t) {
+    const span = spanOf(data, selected);
+    if (!span) return;
+    const at = t === undefined ? (span.from + span.to) / 2 : t, half = Math.min(Math.max((span.to - span.from) * 1.2, 5000), 2e6);
+    show(at - half, at + half);
+  }
+  // go leads to a moment and to the operation with that id, where one is given.
+  function go(t, id) {
+    const i = id === null ? -1 : data.ops.id.indexOf(id);
+    cursor = t;
+    if (i < 0) {
+      const half = Math.min((view.to - view.from) / 2, Math.max(data.end / 20, 5e5));
+      show(t - half, t + half);
+      says.textContent = `${seconds(t)}` + (id === null ? "" : `: operation ${id} is not in this page`);
+      return;
+    }
+    if (!shown.ok(i)) filtered(EVERYTHING);
+    selected = i;
+    closer(t);
+    select(i);
+  }
+
+  function violationsAt(x, y) {
+    if (y < lay.marks || y > lay.marks + ROW) return [];
+    const far = (v) => Math.max(scene.X(v.f) - x, x - Math.max(scene.X(v.t), scene.X(v.f)), 0);
+    return shown.violations.filter((i) => far(data.violations[i]) < 8)
+      .sort((a, b) => far(data.violations[a]) - far(data.violations[b]));
+  }
+  function hover(x, y) {
+    if (!scene) return;
+    const near = 4 * (view.to - view.from) / lay.plot;
+    const lines = x < lay.left || y < OVERVIEW ? [] : describe(scene, timeAt(x), y, near, violationsAt(x, y));
+    tip.hidden = lines.length === 0;
+    tip.textContent = lines.join("\n");
+    tip.style.left = Math.max(0, Math.min(x + 14, root.clientWidth - tip.offsetWidth - 8)) + "px";
+    tip.style.top = canvas.offsetTop + y + 18 + "px";
+    point(x >= lay.left && y > OVERVIEW ? timeAt(x) : null);
   }
   function point(t) {
     cursor = t;
     repaint();
   }
-
-  function hover(e) {
-    const lines = e.offsetX < LEFT ? [] : describe(data, lay, toT(e.offsetX), e.offsetY,
-      4 * (view.to - view.from) / lay.plot, violationAt(e.offsetX, e.offsetY));
-    tip.hidden = lines.length === 0;
-    tip.textContent = lines.join("\n");
-    const room = root.clientWidth - tip.offsetWidth - 8;
-    tip.style.left = Math.max(0, Math.min(e.offsetX + 14, room)) + "px";
-    tip.style.top = canvas.offsetTop + e.offsetY + 18 + "px";
-    point(e.offsetX >= LEFT && e.offsetY > OVERVIEW ? toT(e.offsetX) : null);
-  }
-  function violationAt(x, y) {
-    if (y < lay.marks || y > lay.marks + ROW) return -1;
-    let best = -1, far = 8;
-    for (const [i, v] of data.violations.entries()) {
-      const d = Math.max(toX(v.f) - x, x - Math.max(toX(v.t), toX(v.f)), 0);
-      if (d < far || d === far && i === picked) [best, far] = [i, d];
-    }
-    return best;
+  // click picks the violation or selects what is there: the shortest hold, else operation.
+  function click(x, y) {
+    const [violation] = violationsAt(x, y), l = shown.lanes[Math.floor((y - lay.lanes) / lay.lane)];
+    if (violation !== undefined) return pick(violation);
+    if (l === undefined || x < lay.left) return;
+    const near = 3 * (view.to - view.from) / lay.plot, t = timeAt(x), window = { from: t - near, to: t + near };
+    const { ops, holds } = data, held = [], others = [];
+    each(shown.laneHolds[l], holds.from, window, (h) => { if (holds.to[h] >= window.from) held.push(holds.op[h]); });
+    each(shown.laneOps[l], ops.from, window, (i) => { if (ops.to[i] >= window.from) others.push(i); });
+    const hits = held.length ? held : others, length = (i) => spanOf(data, i).to - spanOf(data, i).from;
+    if (hits.length) select(hits.reduce((best, i) => (length(i) < length(best) ? i : best)));
   }
 
-  // Times in the stories point into the timeline, buttons beside them lead there.
-  document.addEventListener("mouseover", (e) => {
-    const t = e.target.closest && e.target.closest("[data-t]");
-    if (t) point(Number(t.dataset.t) * 1e6);
-  });
-  document.addEventListener("click", (e) => {
-    const button = e.target.closest && e.target.closest("[data-violation]");
-    if (!button) return;
-    pick(Number(button.dataset.violation));
-    root.scrollIntoView({ block: "start" });
-    canvas.focus({ preventScroll: true });
-  });
-  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
+  const actions = {
+    in: () => zoom(0.5), out: () => zoom(2), left: () => pan(-0.25), right: () => pan(0.25), all: () => show(0, data.end),
+    start: () => show(0, view.to - view.from), end: () => show(data.end - (view.to - view.from), data.end),
+    next: () => walk(1), previous: () => walk(-1), after: () => beside(1), before: () => beside(-1),
+    down: () => other(1), up: () => other(-1), closer: () => closer(), clear,
+  };
+  for (const button of root.querySelectorAll("button[data-do]")) button.addEventListener("click", () => actions[button.dataset.do]());
+  offer(root, choices(data), filtered);
+  listenToKeys(root, actions);
+  listenToPointers(canvas, { view: () => view, layout: () => lay, timeAt, show, zoom, pan, centre, hover, click,
+    leave: () => { tip.hidden = true; point(null); } });
+  dark.addEventListener("change", () => { colours = strip = null; repaint(); });
   new ResizeObserver(repaint).observe(root);
-
-  const hash = /^#violation-(\d+)$/.exec(location.hash);
   paint();
-  if (hash) pick(Number(hash[1]));
+  listenToLinks(root, canvas, { pick, go, point });
 }
 
-// describe says in words what is at time t and height y; near is how far beside it counts.
-function describe(data, lay, t, y, near, violation) {
-  const s = (v) => (v / 1e6).toFixed(3) + " s";
-  const lines = [];
-  if (violation >= 0) {
-    const v = data.violations[violation];
-    return [`violation: ${v.p} ${v.n}`, v.t > v.f ? `${s(v.f)} to ${s(v.t)}` : s(v.f), "click to see what happened"];
+// offer fills the filters with what there is to choose from, and hides those without a choice.
+function offer(root, from, filtered) {
+  const selects = [...root.querySelectorAll("select[data-filter]")];
+  for (const select of selects) {
+    const options = from[select.dataset.filter];
+    select.append(...options.map(([value, text]) => new Option(text, value)));
+    select.closest("label").hidden = options.length < 2;
+    select.addEventListener("change", () =>
+      filtered(Object.fromEntries(selects.map((one) => [one.dataset.filter, Number(one.value)]))));
   }
-  if (y >= lay.ledger) {
-    for (const e of data.ledger) {
-      if (Math.abs(e.at - t) > near || lines.length > 8) continue;
-      lines.push(`${s(e.at)}: stock ${e.found} → ${e.left} (operation ${data.ops.id[e.op]})`);
-      if (e.lost) lines.push(`computed from ${e.basis}, but ${e.found} was there: an update is lost`);
-    }
-    return lines;
-  }
-  const node = data.nodes[Math.floor((y - lay.nodes) / ROW)];
-  if (node && y < lay.lanes) {
-    const i = node.t.findLastIndex((at) => at <= t);
-    if (i >= 0) lines.push(`${node.node}: ${node.r[i]}, ${s(node.t[i])} to ${s(roleEnd(data, node, i))}`);
-  }
-  const l = Math.floor((y - lay.lanes) / lay.lane);
-  if (l >= 0 && l < data.lanes.length) {
-    const window = { from: t - near, to: t + near };
-    each(data.laneHolds[l], data.holds.from, window, (i) => { if (lines.length < 9) lines.push(...holdWords(data, i, s)); });
-    each(data.laneOps[l], data.ops.from, window, (i) => { if (lines.length < 14) lines.push(...opWords(data, i, s)); });
-  }
-  const client = l >= 0 && l < data.lanes.length ? data.lanes[l][0] : -1;
-  for (const f of data.faults) {
-    if (t < f.from - near || t > f.to + near || y < lay.faults) continue;
-    if (client >= 0 && f.client >= 0 && f.client !== client) continue;
-    lines.push(`${f.name} ${f.kind}, ${f.target}: ${s(f.from)} to ${s(f.to)}${f.landed ? "" : " (did not land)"}`);
-    if (f.proof) lines.push("  proof: " + f.proof);
-  }
-  return lines;
-}
-
-function holdWords(data, i, s) {
-  const h = data.holds, ending = ENDINGS[Number(h.ending[i])] || "";
-  const lines = [`hold: ${s(h.from[i])} to ${s(h.to[i])} (${ms(h.to[i] - h.from[i])}), ${ending}`];
-  if (h.vouched[i] <= h.from[i] && h.to[i] > h.from[i]) lines.push("  nothing was granted: the client entered all the same");
-  else if (h.vouched[i] < h.to[i]) lines.push(`  lease over at ${s(h.vouched[i])}: overstays by ${ms(h.to[i] - h.vouched[i])}`);
-  if (h.remains[i] > h.to[i]) lines.push(`  its lease goes on without a holder to ${s(h.remains[i])}`);
-  return lines;
-}
-
-function opWords(data, i, s) {
-  const o = data.ops, d = data.details[i];
-  let line = `${KINDS[o.kind[i]]} (operation ${o.id[i]}): ${CODES[o.code[i]]}, ${s(o.from[i])}`;
-  line += o.open[i] ? ", no known return" : ` + ${ms(o.to[i] - o.from[i])}`;
-  if (o.object) line += ` · ${data.objects[o.object[i]]}`;
-  const lines = [line];
-  if (o.note.has(i)) lines.push("  " + data.notes[o.note.get(i)]);
-  if (d) {
-    const parts = Object.entries(d).map(([k, v]) => `${k} ${v}`);
-    if (parts.length) lines.push("  " + parts.join(", "));
-  }
-  return lines;
-}
-
-function ms(us) {
-  return us < 1000 ? us.toFixed(0) + " µs" : us < 1e6 ? (us / 1000).toFixed(1) + " ms" : (us / 1e6).toFixed(3) + " s";
 }
