@@ -175,6 +175,15 @@ func (p *tab) press(keys ...string) {
 	}
 }
 
+// click clicks the middle of an element, as a reader does.
+func (p *tab) click(selector string) {
+	p.t.Helper()
+	eval[bool](p, fmt.Sprintf(`(document.querySelector(%q).scrollIntoView({ block: "nearest" }), true)`, selector))
+	b := p.box(selector)
+	p.do(chromedp.MouseClickXY(b.Left+b.Width/2, b.Top+b.Height/2))
+	p.settle()
+}
+
 // box is where an element is on the screen.
 type box struct{ Left, Top, Width, Height float64 }
 
@@ -211,14 +220,21 @@ func (p *tab) span() (from, to float64) {
 	return from, to
 }
 
-// shot keeps a screenshot where PICKLOCK_SHOTS names a folder: for people who look.
-func (p *tab) shot(name string) {
+// shot keeps a screenshot of the page where PICKLOCK_SHOTS names a folder: for people who look.
+func (p *tab) shot(name string) { p.shotBy(name, chromedp.FullScreenshot(100)) }
+
+// shotOf keeps one of an element.
+func (p *tab) shotOf(selector, name string) {
+	p.shotBy(name, chromedp.Screenshot(chromedp.CSS(selector)))
+}
+
+func (p *tab) shotBy(name string, how chromedp.Action[[]byte]) {
 	p.t.Helper()
 	dir := os.Getenv("PICKLOCK_SHOTS")
 	if dir == "" {
 		return
 	}
-	png, err := chromedp.Run(p.ctx, chromedp.FullScreenshot(100))
+	png, err := chromedp.Run(p.ctx, how)
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, name+".png"), png, 0o644)
 	}

@@ -14,8 +14,9 @@ type fault struct {
 	Name   string  `json:"name"`
 	Kind   string  `json:"kind"`
 	Target string  `json:"target"`
-	Client int     `json:"client"` // the client hit, or -1: it hits everybody
-	From   float64 `json:"from"`   // s since the load began
+	Client int     `json:"client"`         // the client hit, or -1
+	Node   string  `json:"node,omitempty"` // the node hit; neither: it hits everybody
+	From   float64 `json:"from"`           // s since the load began
 	To     float64 `json:"to"`
 	Open   bool    `json:"open,omitempty"` // its end is not known: To is the end of the record
 	Landed bool    `json:"landed"`
@@ -34,7 +35,7 @@ func faults(r *store.Result, h *history.History) []fault {
 	if h != nil {
 		for _, x := range h.Faults {
 			f := fault{
-				Kind: x.Kind, Target: x.Target, Client: x.Client, From: h.Seconds(x.Start), To: h.Seconds(x.End),
+				Kind: x.Kind, Target: x.Target, Client: x.Client, Node: x.Node, From: h.Seconds(x.Start), To: h.Seconds(x.End),
 				Landed: x.Landed, Proof: x.Proof, Healed: x.Healed, Error: x.Error,
 				start: x.Start, end: x.End,
 			}

@@ -232,6 +232,7 @@ func (p *picture) ledger() {
 	p.add(fmt.Sprintf(`<line class="rule" x1="0" x2="%.0f" y1="%.1f" y2="%.1f"`, picWidth, y, y), "")
 	p.text("lane-name", 2, y+laneLow/2+4, "start", "writes to stock")
 	last := -1.0
+	var ticks strings.Builder
 	for _, e := range p.h.Ledger {
 		i, ok := p.d.Index.Get(e.Op)
 		if !ok || !p.seen(p.d.Ends[i], p.d.Ends[i]) {
@@ -243,10 +244,15 @@ func (p *picture) ledger() {
 			tip += fmt.Sprintf(", computed from %d: an update is lost", *e.Basis)
 		} else if x < last+1 {
 			continue
+		} else if x < last+thin {
+			fmt.Fprintf(&ticks, "M%.1f %.1fv%.1f", x, y+4, laneLow-8)
+			last = x
+			continue
 		}
 		last = x
 		p.add(fmt.Sprintf(`<line class="%s" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"`, class, x, x, y+4, y+laneLow-4), tip)
 	}
+	p.path("write", ticks.String())
 }
 
 func (p *picture) ns(seconds float64) int64 { return p.h.Start + int64(seconds*1e9) }

@@ -3,13 +3,34 @@ package reports
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"picklock/harness/history"
 )
 
+// thin is the width below which bars and lines that nothing is to be said about share one
+// path without a tooltip: thousands of elements would make the page heavy.
+const thin = 3.0
+
+// path adds a path, unless it is empty.
+func (p *picture) path(class, d string) {
+	if d != "" {
+		p.add(fmt.Sprintf(`<path class="%s" d="%s"`, class, d), "")
+	}
+}
+
+// halfBar is half the height of a lane's bars.
+func halfBar(l *picLane) float64 {
+	if l.involved {
+		return 8
+	}
+	return 6
+}
+
 func (p *picture) lane(l *picLane) {
 	mid := l.y + l.height/2
 	last := -1.0
+	var waits, bars strings.Builder
 	for i := range p.h.Operations {
 		o := &p.h.Operations[i]
 		if p.d.LaneOf[i] != l.index || o.Op != history.Acquire || !p.seen(o.Invoke, p.d.Ends[i]) {
@@ -20,6 +41,10 @@ func (p *picture) lane(l *picLane) {
 			continue
 		}
 		last = x2
+		if x2-x1 < thin && o.Outcome != history.OutcomeInfo {
+			fmt.Fprintf(&waits, "M%.1f %.1fH%.1f", x1, mid, max(x2, x1+0.5))
+			continue
+		}
 		class := "wait"
 		if o.Outcome == history.OutcomeInfo {
 			class = "wait unknown"
@@ -27,11 +52,19 @@ func (p *picture) lane(l *picLane) {
 		p.add(fmt.Sprintf(`<line class="%s" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"`, class, x1, max(x2, x1+0.5), mid, mid),
 			fmt.Sprintf("operation %d: acquire, %s", o.ID, o.Outcome))
 	}
+	p.path("wait", waits.String())
 	for i := range p.d.Holds {
-		if x := &p.d.Holds[i]; x.Lane == l.index && p.seen(x.From, x.Remains) {
+		x := &p.d.Holds[i]
+		if x.Lane != l.index || !p.seen(x.From, x.Remains) {
+			continue
+		}
+		if x1, x2 := p.x(x.From), p.x(x.To); x2-x1 < thin && !p.held[i] && x.vouched() == x.To && x.Remains == x.To && x.Depth == 0 {
+			fmt.Fprintf(&bars, "M%.1f %.1fh%.1fv%.1fh-%.1fz", x1, mid-halfBar(l), max(x2-x1, 1.5), 2*halfBar(l), max(x2-x1, 1.5))
+		} else {
 			p.hold(l, i, mid)
 		}
 	}
+	p.path("hold", bars.String())
 	for _, i := range p.named() {
 		if p.d.LaneOf[i] == l.index {
 			p.operation(l, i, mid)
@@ -51,10 +84,7 @@ func (p *picture) named() []int {
 
 func (p *picture) hold(l *picLane, i int, mid float64) {
 	x := &p.d.Holds[i]
-	half := 6.0
-	if l.involved {
-		half = 8
-	}
+	half := halfBar(l)
 	if x.Depth > 0 {
 		half = max(2, half-3*float64(x.Depth))
 	}

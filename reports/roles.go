@@ -15,16 +15,24 @@ type nodeLane struct {
 	Roles []string `json:"r"`
 }
 
-// nodeLanes gives a lane for each node whose role was observed, by name.
+// nodeLanes gives a lane for each node whose role was observed or that a fault hit, by name.
 func nodeLanes(h *history.History) []nodeLane {
 	var lanes []nodeLane
-	for _, x := range h.Roles {
-		i := slices.IndexFunc(lanes, func(l nodeLane) bool { return l.Node == x.Node })
+	of := func(node string) *nodeLane {
+		i := slices.IndexFunc(lanes, func(l nodeLane) bool { return l.Node == node })
 		if i < 0 {
 			i = len(lanes)
-			lanes = append(lanes, nodeLane{Node: x.Node})
+			lanes = append(lanes, nodeLane{Node: node, At: []int64{}, Roles: []string{}})
 		}
-		l := &lanes[i]
+		return &lanes[i]
+	}
+	for _, f := range h.Faults {
+		if f.Node != "" {
+			of(f.Node)
+		}
+	}
+	for _, x := range h.Roles {
+		l := of(x.Node)
 		l.At, l.Roles = append(l.At, (x.Time-h.Start)/1000), append(l.Roles, clip(x.Role))
 	}
 	slices.SortFunc(lanes, func(a, b nodeLane) int { return cmp.Compare(a.Node, b.Node) })

@@ -75,8 +75,10 @@ function drawFaults(s) {
     ctx.fillStyle = c["fault-soft"];
     ctx.fillRect(x, y, w, lay.ledger - y);
     ctx.fillStyle = c.dots;
+    const node = data.nodes.findIndex((n) => n.node === f.node);
+    if (node >= 0) ctx.fillRect(x, lay.nodes + node * ROW + 1, w, ROW - 2);
     for (const l of shown.lanes) {
-      if (f.client === data.lanes[l][0] || f.client < 0) ctx.fillRect(x, lay.lanes + lay.row[l] * lay.lane + 1, w, lay.lane - 2);
+      if (hits(f, data.lanes[l][0])) ctx.fillRect(x, lay.lanes + lay.row[l] * lay.lane + 1, w, lay.lane - 2);
     }
     ctx.fillStyle = ctx.strokeStyle = c.fault;
     ctx.lineWidth = 1;
@@ -86,6 +88,11 @@ function drawFaults(s) {
     const room = (next < 0 ? lay.left + lay.plot : s.clip(data.faults[next].from)) - x - w;
     faultName(s, f, x, w, room, y + ROW / 2);
   }
+}
+
+// hits tells whether a fault is one of a client: its own, or one of everybody.
+function hits(f, client) {
+  return f.client === client || f.client < 0 && !f.node;
 }
 
 // faultName writes into the fault's bar or, where that is too short, behind it.
@@ -124,9 +131,12 @@ function drawNodes(s) {
       ctx.fillStyle = primary ? c.hold : c.wait;
       ctx.strokeStyle = c.hold;
       ctx.lineWidth = 1;
-      if (primary) ctx.fillRect(x, y + 2, w, ROW - 4);
-      else if (replica) ctx.strokeRect(x + 0.5, y + 2.5, Math.max(1, w - 1), ROW - 5);
-      else {
+      if (primary) ctx.fillRect(x, y + 3, w, ROW - 6);
+      else if (replica) {
+        ctx.fillStyle = c.paper;
+        ctx.fillRect(x, y + 3, w, ROW - 6);
+        ctx.strokeRect(x + 0.5, y + 3.5, Math.max(1, w - 1), ROW - 7);
+      } else {
         const text = [role, role.split(" ")[0]].find((t) => ctx.measureText(t).width + 8 <= w);
         const gap = text ? ctx.measureText(text).width / 2 + 4 : 0; // the line stops beside the word
         ctx.fillRect(x, y + ROW / 2 - 1, w / 2 - gap, 2);
@@ -134,7 +144,20 @@ function drawNodes(s) {
       }
       inside(s, [role, role.split(" ")[0]], x, w, y + ROW / 2, primary ? c["on-bar"] : c.text);
     }
+    for (const f of data.faults) if (f.node === node.node && s.seen(f.from, f.to)) nodeFault(s, f, y);
   }
+}
+
+// nodeFault names a fault in the lane of its node, at its beginning.
+function nodeFault(s, f, y) {
+  const { ctx, c } = s, x = s.clip(f.from), w = s.clip(f.to) - x;
+  const text = [`${f.name} ${f.kind}`, f.name].find((t, i) => (2 - i) * (ctx.measureText(t).width + 10) <= w);
+  if (!text) return;
+  ctx.fillStyle = c.paper;
+  ctx.fillRect(x + 1, y + 2, ctx.measureText(text).width + 8, ROW - 4);
+  ctx.fillStyle = c.fault;
+  ctx.textAlign = "left";
+  ctx.fillText(text, x + 5, y + ROW / 2);
 }
 
 // roleEnd is where the i-th role of a node ends.

@@ -18,24 +18,26 @@ function drawMarks(s) {
     const v = data.violations[i];
     if (!s.seen(v.f, v.t)) continue;
     const x = s.clip(v.f), end = s.clip(v.t), g = groups[groups.length - 1];
-    if (g && x - g.x < 4) {
+    if (g && x - g.x < 11) {
       g.n++;
-      g.end = Math.max(g.end, end);
-      g.picked = g.picked || i === s.picked;
-    } else groups.push({ x, end, n: 1, picked: i === s.picked });
+      if (x > g.spans[g.spans.length - 1][0] + 1 || end > g.spans[g.spans.length - 1][1]) g.spans.push([x, end]);
+      if (i === s.picked) [g.picked, g.x] = [true, x];
+    } else groups.push({ x, spans: [[x, end]], n: 1, picked: i === s.picked });
   }
   for (const [k, g] of groups.entries()) {
     const y = lay.marks + 2, r = g.picked ? 7 : 5;
     ctx.fillStyle = c.breach;
-    if (g.end - g.x > 3) ctx.fillRect(g.x, y + 11, g.end - g.x, 3);
+    for (const [from, to] of g.spans) {
+      if (to - from > 3) ctx.fillRect(from, y + 11, to - from, 3);
+      ctx.globalAlpha = g.picked ? 1 : 0.35;
+      ctx.fillRect(from - 0.5, lay.lanes, 1, lay.ledger - lay.lanes);
+      ctx.globalAlpha = 1;
+    }
     ctx.beginPath();
     ctx.moveTo(g.x - r, y);
     ctx.lineTo(g.x + r, y);
     ctx.lineTo(g.x, y + 2 * r - 1);
     ctx.fill();
-    ctx.globalAlpha = g.picked ? 1 : 0.35;
-    ctx.fillRect(g.x - 0.5, lay.lanes, 1, lay.ledger - lay.lanes);
-    ctx.globalAlpha = 1;
     const room = (k + 1 < groups.length ? groups[k + 1].x - 7 : lay.left + lay.plot) - g.x - 9, text = `×${g.n}`;
     if (g.n > 1 && ctx.measureText(text).width <= room) {
       ctx.textAlign = "left";

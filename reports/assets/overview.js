@@ -15,7 +15,7 @@ function overview(data, shown, lay, c, ratio) {
     for (const i of shown.laneOps[l].items) counts[Math.min(n - 1, Math.floor(data.ops.from[i] / data.end * n))]++;
   }
   ctx.fillStyle = c["fault-strong"];
-  for (const f of data.faults) ctx.fillRect(X(f.from), 0, Math.max(X(f.to) - X(f.from), 2), height);
+  for (const f of data.faults) ctx.fillRect(X(f.from), 0, Math.max(X(Math.min(f.to, data.end)) - X(f.from), 2), height);
   const most = counts.reduce((a, b) => Math.max(a, b), 1);
   ctx.fillStyle = c.wait;
   for (let k = 0; k < n; k++) {

@@ -22,7 +22,7 @@ function drawBins(s, l) {
   ctx.fillStyle = c.wait;
   runs((k) => (b.wait[k] > 0 ? 1 : 0), 0.7, (_, x, w) => ctx.fillRect(x, mid - 0.75, w, 1.5));
   ctx.fillStyle = c.hold;
-  const steps = 6, height = (k) => (b.held[k] > 0 ? Math.max(1, Math.round(Math.min(1, b.held[k]) * steps)) : 0);
+  const steps = 12, height = (k) => (b.held[k] > 0 ? Math.max(1, Math.round(Math.min(1, b.held[k]) * steps)) : 0);
   runs(height, 0.7, (v, x, w) => ctx.fillRect(x, mid - half * v / steps, w, 2 * half * v / steps));
   runs((k) => b.flags[k] & LINGERED, 2, (_, x, w) => lingering(s, x, x + w, mid, half));
   ctx.fillStyle = c.hatch;
@@ -96,7 +96,7 @@ function wait(s, i, x1, x2, mid) {
   else for (let x = x1; x < x2; x += 7) ctx.fillRect(x, mid - 0.75, Math.min(4, x2 - x), 1.5);
 }
 
-// within draws what happened inside a hold: a deduction as a line in the bar, a renewal as
+// within draws what happened inside a hold: a deduction as a line low in the bar, a renewal as
 // a tick above it.
 function within(s, i, mid, half) {
   const { ctx, data, c } = s, { ops } = data;
@@ -108,7 +108,7 @@ function within(s, i, mid, half) {
   const x = s.clip(ops.from[i]), w = s.clip(ops.to[i]) - x;
   if (w < 5) return;
   ctx.fillStyle = c["on-bar"];
-  ctx.fillRect(x, mid - 1, w, 2);
+  ctx.fillRect(x, mid + half * 0.45, w, 2);
 }
 
 // lingering draws a lease that goes on without its client: hollow.

@@ -7,18 +7,18 @@ function describe(s, t, y, near, violations) {
   const { data, shown, lay } = s;
   if (violations.length) return violationWords(data, violations);
   if (y >= lay.ledger) return ledgerWords(shown, data, t, near);
-  const lines = [], node = data.nodes[Math.floor((y - lay.nodes) / ROW)];
-  if (node && y >= lay.nodes && y < lay.lanes) {
+  const lines = [], node = y < lay.nodes || y >= lay.lanes ? null : data.nodes[Math.floor((y - lay.nodes) / ROW)];
+  if (node) {
     const i = node.t.findLastIndex((at) => at <= t);
     if (i >= 0) lines.push(`${node.node}: ${node.r[i]}, ${seconds(node.t[i])} to ${seconds(roleEnd(data, node, i))}`);
   }
   const l = shown.lanes[Math.floor((y - lay.lanes) / lay.lane)];
   if (l !== undefined) lines.push(...laneWords(s, l, { from: t - near, to: t + near }));
-  const client = l === undefined ? -1 : data.lanes[l][0];
   for (const f of data.faults) {
     if (t < f.from - near || t > f.to + near || y < lay.faults) continue;
-    if (client >= 0 && f.client >= 0 && f.client !== client) continue;
-    lines.push(...faultWords(f));
+    if (l !== undefined ? hits(f, data.lanes[l][0]) : y < lay.nodes ? f.row === Math.floor((y - lay.faults) / ROW) : f.node === node?.node) {
+      lines.push(...faultWords(f));
+    }
   }
   return lines;
 }
@@ -102,7 +102,7 @@ function selectedWords(data, i) {
   if (h !== undefined) lines.push(...holdWords(data, h));
   const span = spanOf(data, i);
   for (const f of data.faults) {
-    if (f.from <= span.to && f.to >= span.from && (f.client < 0 || f.client === client)) lines.push(...faultWords(f));
+    if (f.from <= span.to && f.to >= span.from && hits(f, client)) lines.push(...faultWords(f));
   }
   const named = data.violations.flatMap((v) => (v.o.includes(i) ? [`${v.p} ${v.n}`] : []));
   if (named.length) lines.push("part of the violation " + named.slice(0, 5).join(", "));
