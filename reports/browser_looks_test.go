@@ -10,6 +10,7 @@ import (
 
 	"picklock/harness/history"
 	"picklock/harness/store"
+	"picklock/models"
 )
 
 // sample is a test whose report is looked at.
@@ -67,16 +68,63 @@ func TestEverySampleOpens(t *testing.T) {
 				p.shot(name)
 				p.shotOf("#timeline", name+"-timeline")
 				if r.Verdict == "violated" && l.width == 0 {
-					for i, v := range []string{"pause-in-section", "second"} {
-						_ = i
-						p.press("n")
-						p.shotOf("#timeline", name+"-"+v)
-					}
-					eval[bool](p, `(document.querySelector("[data-violation='10']")?.click(), true)`)
-					p.settle()
+					p.press("n")
+					p.shotOf("#timeline", name+"-first")
+					p.click(`[data-violation="10"]`)
 					p.shotOf("#timeline", name+"-misdelete")
 				}
 			}
 		})
 	}
+}
+
+// TestNothingIsHiddenFarOut: where a pixel stands for a hundred operations, an overstay of
+// a twentieth of a pixel is still hatched, and its violations are still marked.
+func TestNothingIsHiddenFarOut(t *testing.T) {
+	plan := many()
+	plan.pause = plan.ttl + 10*time.Millisecond
+	h := plan.record(t)
+	r := result(t, plan, h)
+	v := r.Properties["mutual-exclusion"].Violations
+	if len(v) == 0 || v[0].EndS-v[0].StartS > 0.01 {
+		t.Fatalf("this test is about short violations, there are %d", len(v))
+	}
+	at := v[0].StartS / h.Seconds(h.End)
+	p := open(t, written(t, r, h), look{})
+	if detail := eval[string](p, `document.body.dataset.detail`); detail != "columns" {
+		t.Fatalf("the whole test is drawn as %s, want columns", detail)
+	}
+	const marks, lanes = 36 + 24 + 4, 36 + 24 + 4 + 19 + 19 + 2
+	if n := p.pixels("breach", at, marks, marks+19); n < 20 {
+		t.Errorf("%d pixels in the row of violations have their colour, want a triangle", n)
+	}
+	if n := p.pixels("breach", at, 0, 28); n < 20 {
+		t.Errorf("%d pixels of the overview have the colour of violations, want a mark", n)
+	}
+	for _, j := range r.Properties { // now without frames around it
+		j.Verdict, j.Violations = models.Valid, nil
+	}
+	p = open(t, written(t, r, h), look{})
+	if n := p.pixels("overstay", at, lanes, lanes+280); n < 4 {
+		t.Errorf("%d pixels in the lanes have the colour of overstays, want a column", n)
+	}
+}
+
+// pixels counts those of a colour of the page in the canvas from y1 to y2, near the part
+// at (0 to 1) of the time that is in view.
+func (p *tab) pixels(colour string, at, y1, y2 float64) int {
+	p.t.Helper()
+	return eval[int](p, fmt.Sprintf(`(() => {
+		const canvas = document.querySelector("#timeline canvas"), probe = document.createElement("i"), copy = document.createElement("canvas");
+		probe.style.color = "var(--%s)";
+		document.body.append(probe);
+		const want = getComputedStyle(probe).color.match(/\d+/g).map(Number);
+		[copy.width, copy.height] = [canvas.width, canvas.height];
+		const ctx = copy.getContext("2d", { willReadFrequently: true });
+		ctx.drawImage(canvas, 0, 0);
+		const d = ctx.getImageData(128 + %f * (canvas.width - 142) - 12, %f, 24, %f).data;
+		let n = 0;
+		for (let i = 0; i < d.length; i += 4) if (Math.hypot(d[i] - want[0], d[i + 1] - want[1], d[i + 2] - want[2]) < 30) n++;
+		return n;
+	})()`, colour, at, y1, y2-y1))
 }

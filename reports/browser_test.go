@@ -195,8 +195,9 @@ func (p *tab) box(selector string) box {
 
 func (p *tab) wheel(x, y, by float64) {
 	p.t.Helper()
-	p.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseWheel, x, y,
-		func(m *input.DispatchMouseEventParams) { m.DeltaY = by }))
+	p.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseWheel, x, y, func(m *input.DispatchMouseEventParams) {
+		m.DeltaX, m.DeltaY = 0.001, by // a zero would be left out, which is an error
+	}))
 	p.settle()
 }
 

@@ -121,6 +121,9 @@ func overlaps(h *history.History, hs []held) []models.Violation {
 			if b.from >= a.to {
 				break
 			}
+			if a.op.Object != b.op.Object {
+				continue
+			}
 			v := models.Violation{StartS: h.Seconds(b.from), EndS: h.Seconds(min(a.to, b.to)), Kind: "overstay", Object: a.op.Object,
 				Operations: []int64{a.op.ID, b.op.ID}}
 			v.Story = append(v.Story, fmt.Sprintf("%s acquired %s at %.3f s with a lease to %.3f s.", a.who(), a.op.Object, h.Seconds(a.from), h.Seconds(a.lease)))
@@ -145,7 +148,7 @@ func misdeletes(h *history.History, hs []held) []models.Violation {
 			continue
 		}
 		for _, b := range hs {
-			if b.op != a.op && b.op.From < a.release.Invoke && b.from < a.release.Return && b.lease > a.release.Return && b.to > a.release.Invoke {
+			if b.op != a.op && b.op.Object == a.op.Object && b.op.From < a.release.Invoke && b.from < a.release.Return && b.lease > a.release.Return && b.to > a.release.Invoke {
 				vs = append(vs, models.Violation{StartS: h.Seconds(a.release.Invoke), EndS: h.Seconds(a.release.Return), Kind: "misdelete",
 					Object: a.op.Object, Operations: []int64{a.op.ID, a.release.ID, b.op.ID}, Story: []string{
 						fmt.Sprintf("%s acquired %s at %.3f s; its lease ended at %.3f s.", a.who(), a.op.Object, h.Seconds(a.from), h.Seconds(a.lease)),
