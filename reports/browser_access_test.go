@@ -144,3 +144,19 @@ func TestWithoutScripts(t *testing.T) {
 		t.Errorf("without scripts: %+v; want no timeline, 3 pictures, 21 tables", got)
 	}
 }
+
+// TestNothingMovesByItself: for readers who asked for less motion, and for all others.
+func TestNothingMovesByItself(t *testing.T) {
+	plan := usual()
+	h := plan.record(t)
+	p := open(t, written(t, result(t, plan, h), h), look{})
+	p.press("n", "n")
+	p.click("#violation-0 .story a")
+	moving := eval[[]string](p, `[...document.querySelectorAll("*")].filter((e) => {
+		const css = getComputedStyle(e);
+		return css.animationName !== "none" || css.scrollBehavior !== "auto" || css.transitionDuration !== "0s";
+	}).map((e) => e.tagName).concat(document.getAnimations().map((a) => String(a)))`)
+	if len(moving) > 0 {
+		t.Errorf("these move by themselves: %q", moving)
+	}
+}

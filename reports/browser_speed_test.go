@@ -3,6 +3,8 @@
 package reports_test
 
 import (
+	"fmt"
+	"math"
 	"os"
 	"testing"
 	"time"
@@ -14,38 +16,45 @@ func many() plan {
 		pauseAt: 60 * time.Second, pause: 2 * time.Second}
 }
 
+// How often what a busy machine may slow down is tried, and how long the timeline is dragged.
+const (
+	tries  = 4
+	frames = 90
+)
+
 // panned are the times between frames while the timeline is dragged to and fro, in ms.
 type panned struct {
 	PerSecond        float64
 	Median, P95, Max float64
-	From, To         string // what was in view at the first and the last frame
+	Views            int // different parts of the test that were in view
 }
 
-// dragging drags the timeline for as many frames as it is told, a step each.
+// dragging drags the timeline to and fro for as many frames as it is told, a step each.
 const dragging = `(frames) => new Promise((done) => {
   const canvas = document.querySelector("#timeline canvas"), box = canvas.getBoundingClientRect(), at = [];
   const fire = (type, x) => canvas.dispatchEvent(new PointerEvent(type, { clientX: box.left + x, clientY: box.top + 200, pointerId: 1, bubbles: true }));
   const shows = () => document.querySelector("#timeline .span").textContent;
   canvas.setPointerCapture = () => {}; // no real pointer is down
-  const from = shows();
+  const views = new Set();
   fire("pointerdown", 600);
   const step = (t) => {
     at.push(t);
     if (at.length <= frames) {
-      fire("pointermove", 600 + at.length * 3);
+      fire("pointermove", 600 + 200 * Math.sin(at.length / frames * 2 * Math.PI));
+      views.add(shows());
       return requestAnimationFrame(step);
     }
-    const to = shows();
     fire("pointerup", 600);
     const gaps = at.slice(1).map((x, i) => x - at[i]).sort((a, b) => a - b), q = (p) => gaps[Math.floor(p * (gaps.length - 1))];
-    done({ PerSecond: 1000 * gaps.length / (at[at.length - 1] - at[0]), Median: q(0.5), P95: q(0.95), Max: q(1), From: from, To: to });
+    done({ PerSecond: 1000 * gaps.length / (at[at.length - 1] - at[0]), Median: q(0.5), P95: q(0.95), Max: q(1), Views: views.size });
   };
   requestAnimationFrame(step);
 })`
 
 // TestHundredThousandOperations: such a report is below 3 MB, ready within a second, and
-// panned at more than 30 frames per second at every zoom. The machine may be busy with
-// something else: of three tries the best counts.
+// panned at more than 30 frames per second at every zoom. Where the machine is busy with
+// something else, of a few tries the best counts, and the bounds are as much wider as the
+// page is kept waiting for a processor.
 func TestHundredThousandOperations(t *testing.T) {
 	p := many()
 	h := p.record(t)
@@ -60,14 +69,16 @@ func TestHundredThousandOperations(t *testing.T) {
 	if info.Size() > 3_000_000 {
 		t.Errorf("the report has %d bytes, want below 3 MB", info.Size())
 	}
-	var loads []float64
 	var page *tab
-	for range 3 {
+	best := math.Inf(1)
+	for n := 0; n < tries && best > 1000; n++ {
 		page = open(t, file, look{})
-		loads = append(loads, eval[float64](page, `Number(document.body.dataset.ready)`))
+		ready, work, slowed := eval[float64](page, `Number(document.body.dataset.ready)`), page.busy(), page.slowed()
+		t.Logf("%d operations, %d bytes; ready after %.0f ms, of which the page computed for %.0f ms; slowed by %.1f",
+			len(h.Operations), info.Size(), ready, work, slowed)
+		best = min(best, ready/slowed)
 	}
-	t.Logf("%d operations, %d bytes; ready after %.0f ms", len(h.Operations), info.Size(), loads)
-	if best := min(loads[0], loads[1], loads[2]); best > 1000 {
+	if best > 1000 {
 		t.Errorf("the report is ready %.0f ms after it was asked for, want below 1000", best)
 	}
 	page.press("n") // with a violation picked there is most to draw
@@ -76,26 +87,34 @@ func TestHundredThousandOperations(t *testing.T) {
 		if zoom > 0 {
 			page.click("#timeline [data-do=in]")
 		}
-		var best panned
-		for range 3 {
-			f := eval[panned](page, "("+dragging+")(120)")
-			if zoom > 0 && f.From == f.To {
-				t.Fatalf("zoom %d: the timeline did not move: %s", zoom, f.From)
+		best := 0.0
+		for n := 0; n < tries && best <= 30; n++ {
+			before := page.busy()
+			f := eval[panned](page, fmt.Sprintf("(%s)(%d)", dragging, frames))
+			work, slowed, detail := (page.busy()-before)/frames, page.slowed(), eval[string](page, `document.body.dataset.detail`)
+			t.Logf("zoom ×%d (%s): %.0f frames/s, between frames median %.1f, p95 %.1f, max %.1f ms; %.1f ms of work each; slowed by %.1f",
+				1<<zoom, detail, f.PerSecond, f.Median, f.P95, f.Max, work, slowed)
+			if zoom > 0 && f.Views < frames/3 {
+				t.Fatalf("zoom ×%d: the timeline did not follow, it showed %d parts of the test", 1<<zoom, f.Views)
 			}
-			if f.PerSecond > best.PerSecond {
-				best = f
+			if zoom == 0 && detail != "columns" || zoom == 7 && detail != "operations" {
+				t.Errorf("zoom ×%d is drawn as %s: far out in columns, near as operations", 1<<zoom, detail)
 			}
-			if best.PerSecond > 55 {
-				break
-			}
+			best = max(best, f.PerSecond*slowed)
 		}
-		detail := eval[string](page, `document.body.dataset.detail`)
-		t.Logf("zoom ×%d (%s): %.0f frames/s, between frames median %.1f, p95 %.1f, max %.1f ms", 1<<zoom, detail, best.PerSecond, best.Median, best.P95, best.Max)
-		if best.PerSecond <= 30 {
-			t.Errorf("zoom ×%d: panned at %.1f frames per second, want above 30", 1<<zoom, best.PerSecond)
-		}
-		if zoom == 0 && detail != "columns" || zoom == 7 && detail != "operations" {
-			t.Errorf("zoom ×%d is drawn as %s: far out in columns, near as operations", 1<<zoom, detail)
+		if best <= 30 {
+			t.Errorf("zoom ×%d: panned at %.1f frames per second, want above 30", 1<<zoom, best)
 		}
 	}
+}
+
+// slowed is how many times longer a computation of the page takes than it computes: 1,
+// unless something else has the processors.
+func (p *tab) slowed() float64 {
+	p.t.Helper()
+	before := p.busy()
+	took := eval[float64](p, `(() => { const began = performance.now();
+		for (let i = 0, x = 0; i < 3e7; i++) x = (x * 31 + i) | 0;
+		return performance.now() - began; })()`)
+	return max(1, took/max(1, p.busy()-before))
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	cdppage "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/performance"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
@@ -60,7 +61,7 @@ func written(t testing.TB, r *store.Result, h *history.History) string {
 // open opens a file. At the end of the test the page must have done nothing wrong.
 func open(t *testing.T, file string, l look) *tab {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 6*time.Minute)
 	ctx, cancelTab := chromedp.NewContext(ctx, chromedp.WithAllocatorOptions(
 		chromedp.ExecPath("chromium"), chromedp.NoSandbox, chromedp.UserDataDir(t.TempDir()), chromedp.Flag("hide-scrollbars", true)))
 	p := &tab{t: t, ctx: ctx}
@@ -89,6 +90,10 @@ func open(t *testing.T, file string, l look) *tab {
 	p.do(
 		func(ctx context.Context, to *chromedp.Target) (chromedp.Void, error) {
 			_, err := cdp.Call(ctx, to, network.Enable, network.EnableParams{})
+			return chromedp.Void{}, err
+		},
+		func(ctx context.Context, to *chromedp.Target) (chromedp.Void, error) {
+			_, err := cdp.Call(ctx, to, performance.Enable, performance.EnableParams{TimeDomain: performance.EnableTimeDomainThreadTicks})
 			return chromedp.Void{}, err
 		},
 		func(ctx context.Context, to *chromedp.Target) (chromedp.Void, error) {
@@ -158,6 +163,25 @@ func (p *tab) until(js string) {
 		time.Sleep(50 * time.Millisecond)
 	}
 	p.t.Fatalf("this never came true: %s", js)
+}
+
+// busy is the processor time that the page's main thread took so far, in ms: what a
+// machine that is busy with something else does not change.
+func (p *tab) busy() float64 {
+	p.t.Helper()
+	got, err := chromedp.Run(p.ctx, func(ctx context.Context, to *chromedp.Target) (performance.GetMetricsResult, error) {
+		return cdp.Call(ctx, to, performance.GetMetrics, cdp.Empty{})
+	})
+	if err != nil {
+		p.t.Fatalf("measure the page: %v", err)
+	}
+	for _, m := range got.Metrics {
+		if m.Name == "TaskDuration" {
+			return m.Value * 1000
+		}
+	}
+	p.t.Fatal("the browser does not tell how busy the page is")
+	return 0
 }
 
 // settle waits until what was asked for is painted.
