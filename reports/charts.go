@@ -3,6 +3,7 @@ package reports
 import (
 	"bytes"
 	"fmt"
+	"html/template"
 	"image/color"
 	"math"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 
 	"picklock/harness/history"
+	"picklock/harness/store"
 )
 
 // Sizes of a chart in points; on paper these are 12 inches by 3.
@@ -250,4 +252,24 @@ func (s *series) add(p *plot.Plot, length, floor float64) error {
 		run = append(run, plotter.XY{X: from, Y: v}, plotter.XY{X: to, Y: v})
 	}
 	return flush()
+}
+
+// charts draws every chart of a test.
+func charts(r *store.Result, h *history.History) ([]chartView, error) {
+	fs := faults(r, h)
+	var out []chartView
+	for _, c := range []struct {
+		file, title string
+		draw        func(*history.History, []fault) ([]byte, error)
+	}{
+		{"throughput.svg", "Throughput", throughput},
+		{"latency.svg", "How long an acquire takes (those that succeeded, by the time they returned)", latency},
+	} {
+		svg, err := c.draw(h, fs)
+		if err != nil {
+			return out, err
+		}
+		out = append(out, chartView{c.file, c.title, template.HTML(svg)}) // vgsvg escapes text
+	}
+	return out, nil
 }

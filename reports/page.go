@@ -361,25 +361,6 @@ func (p *page) stock(h *history.History) {
 	}
 }
 
-func charts(r *store.Result, h *history.History) ([]chartView, error) {
-	fs := faults(r, h)
-	var out []chartView
-	for _, c := range []struct {
-		file, title string
-		draw        func(*history.History, []fault) ([]byte, error)
-	}{
-		{"throughput.svg", "Throughput", throughput},
-		{"latency.svg", "How long an acquire takes (those that succeeded, by the time they returned)", latency},
-	} {
-		svg, err := c.draw(h, fs)
-		if err != nil {
-			return out, err
-		}
-		out = append(out, chartView{c.file, c.title, template.HTML(svg)}) // vgsvg escapes text
-	}
-	return out, nil
-}
-
 func times(n int) string {
 	switch n {
 	case 1:

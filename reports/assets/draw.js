@@ -31,6 +31,11 @@ function drawRows(s) {
   ctx.textAlign = "left";
   ctx.fillStyle = c.text;
   ctx.fillText("violations", 2, y(lay.marks));
+  if (!shown.violations.length) {
+    ctx.fillStyle = c.muted;
+    ctx.fillText(data.violations.length ? "none that the filter shows" : "none", lay.left + 2, y(lay.marks));
+    ctx.fillStyle = c.text;
+  }
   if (data.faults.length) ctx.fillText("faults", 2, y(lay.faults));
   let shade = false, client = null;
   for (const [i, l] of shown.lanes.entries()) {
@@ -151,7 +156,7 @@ function drawNodes(s) {
 // nodeFault names a fault in the lane of its node, at its beginning.
 function nodeFault(s, f, y) {
   const { ctx, c } = s, x = s.clip(f.from), w = s.clip(f.to) - x;
-  const text = [`${f.name} ${f.kind}`, f.name].find((t, i) => (2 - i) * (ctx.measureText(t).width + 10) <= w);
+  const text = [`${f.name} ${f.kind}`, f.name].find((t, i) => (i ? 1 : 3.5) * (ctx.measureText(t).width + 10) <= w); // room for roles
   if (!text) return;
   ctx.fillStyle = c.paper;
   ctx.fillRect(x + 1, y + 2, ctx.measureText(text).width + 8, ROW - 4);

@@ -20,15 +20,18 @@ function drawMarks(s) {
     const x = s.clip(v.f), end = s.clip(v.t), g = groups[groups.length - 1];
     if (g && x - g.x < 11) {
       g.n++;
-      if (x > g.spans[g.spans.length - 1][0] + 1 || end > g.spans[g.spans.length - 1][1]) g.spans.push([x, end]);
+      if (end > g.spans[g.spans.length - 1][1]) g.spans.push([x, end]);
       if (i === s.picked) [g.picked, g.x] = [true, x];
     } else groups.push({ x, spans: [[x, end]], n: 1, picked: i === s.picked });
   }
+  let line = -10; // lines that lie close would hide what is behind them
   for (const [k, g] of groups.entries()) {
     const y = lay.marks + 2, r = g.picked ? 7 : 5;
     ctx.fillStyle = c.breach;
     for (const [from, to] of g.spans) {
       if (to - from > 3) ctx.fillRect(from, y + 11, to - from, 3);
+      if (from < line + 3 && !g.picked) continue;
+      line = from;
       ctx.globalAlpha = g.picked ? 1 : 0.35;
       ctx.fillRect(from - 0.5, lay.lanes, 1, lay.ledger - lay.lanes);
       ctx.globalAlpha = 1;

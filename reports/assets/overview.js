@@ -16,10 +16,10 @@ function overview(data, shown, lay, c, ratio) {
   }
   ctx.fillStyle = c["fault-strong"];
   for (const f of data.faults) ctx.fillRect(X(f.from), 0, Math.max(X(Math.min(f.to, data.end)) - X(f.from), 2), height);
-  const most = counts.reduce((a, b) => Math.max(a, b), 1);
+  const most = Math.max(1, counts.toSorted()[Math.floor(n * 0.98)]); // a burst must not flatten the rest
   ctx.fillStyle = c.wait;
   for (let k = 0; k < n; k++) {
-    const h = counts[k] > 0 ? Math.max(1, counts[k] / most * (height - 10)) : 0;
+    const h = counts[k] > 0 ? Math.max(1, Math.min(1, counts[k] / most) * (height - 10)) : 0;
     ctx.fillRect(lay.left + k * lay.plot / n, height - h, lay.plot / n, h);
   }
   ctx.font = "12px system-ui, sans-serif";

@@ -1,7 +1,7 @@
 // Draws the lanes: holds, leases, waits and what else a worker did.
 
-// drawBins draws a lane from the bins of the scene's level: the bar is as high as the
-// share of the bin in which the lock was held. What is rare and matters has its full
+// drawBins draws a lane from the bins of the scene's level: a column is as high as the
+// share of the bin in which the lock was held, on a pale ground. What is rare and matters has its full
 // height and at least two pixels. It returns how many holds are in view.
 function drawBins(s, l) {
   const { ctx, data, shown, view, lay, c } = s, { width, lanes } = s.level, b = lanes[l];
@@ -22,6 +22,9 @@ function drawBins(s, l) {
   ctx.fillStyle = c.wait;
   runs((k) => (b.wait[k] > 0 ? 1 : 0), 0.7, (_, x, w) => ctx.fillRect(x, mid - 0.75, w, 1.5));
   ctx.fillStyle = c.hold;
+  ctx.globalAlpha = 0.2; // the height of a column that is full
+  runs((k) => (b.held[k] > 0 ? 1 : 0), 0.7, (_, x, w) => ctx.fillRect(x, mid - half, w, 2 * half));
+  ctx.globalAlpha = 1;
   const steps = 12, height = (k) => (b.held[k] > 0 ? Math.max(1, Math.round(Math.min(1, b.held[k]) * steps)) : 0);
   runs(height, 0.7, (v, x, w) => ctx.fillRect(x, mid - half * v / steps, w, 2 * half * v / steps));
   runs((k) => b.flags[k] & LINGERED, 2, (_, x, w) => lingering(s, x, x + w, mid, half));
