@@ -100,6 +100,7 @@ fuzz:
 	for f in FuzzParse FuzzJournal; do $(GO) test -run "^$$$$" -fuzz $$f -fuzztime 1m -fuzzminimizetime 10x ./harness/matrix || exit 1; done
 	for f in FuzzEDN FuzzPorcupine FuzzJSONL; do $(GO) test -run "^$$$$" -fuzz $$f -fuzztime 1m -fuzzminimizetime 10x ./harness/foreign || exit 1; done
 
-# The report in a real browser; needs chromium in PATH.
+# The report in a real browser; needs chromium in PATH. PICKLOCK_SHOTS=<folder> keeps
+# screenshots.
 browser:
-	$(GO) test -tags browser -v ./reports/...
+	$(GO) test -tags browser -timeout 20m -v ./reports/...

@@ -111,7 +111,7 @@ func TestKeyboardReachesEverything(t *testing.T) {
 		t.Errorf("the focus cannot be seen on these, or they have no name: %q", unseen)
 	}
 	canvas := eval[string](p, `document.getElementById(document.querySelector("#timeline canvas").getAttribute("aria-describedby")).textContent`)
-	for _, key := range []string{"zoom", "Enter", "next and previous violation", "tables below"} {
+	for _, key := range []string{"zoom", "Enter", "next and previous violation", "in tables below"} {
 		if !strings.Contains(canvas, key) {
 			t.Errorf("the canvas is described without %q: %q", key, canvas)
 		}
