@@ -4,11 +4,13 @@ package reports_test
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"picklock/harness/history"
+	"picklock/harness/history/historytest"
 	"picklock/harness/store"
 	"picklock/models"
 )
@@ -33,6 +35,13 @@ func samples() []sample {
 		{"valid", of(quiet)},
 		{"failover", failedOver},
 		{"many-operations", of(many())},
+		{"many-locks", func(t testing.TB) (*store.Result, *history.History) {
+			h, err := history.Assemble(historytest.Events(historytest.Config{Operations: 100_000, SKUs: 8}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return result(t, usual(), h), h
+		}},
 		{"many-lanes", of(plan{clients: 20, workers: 3, length: 10 * time.Second, think: 20 * time.Millisecond, ttl: time.Second,
 			pauseAt: 3 * time.Second, pause: 2 * time.Second})},
 	}
@@ -46,6 +55,14 @@ func TestEverySampleOpens(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			r, h := s.made(t)
 			file := written(t, r, h)
+			info, err := os.Stat(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%d operations, %d bytes", len(h.Operations), info.Size())
+			if info.Size() > 3_000_000 {
+				t.Errorf("the report of %d operations has %d bytes, want less than 3 MB", len(h.Operations), info.Size())
+			}
 			for _, l := range []look{{}, {dark: true}, {width: 420, height: 900}} {
 				p := open(t, file, l)
 				text := eval[string](p, `document.body.innerText`)
