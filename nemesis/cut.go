@@ -90,7 +90,7 @@ func (f *cutFault) Inject(ctx context.Context) (Target, error) {
 		return target, nil
 	}
 	if len(s.clients) > 0 {
-		f.wire = cutWire(f.world.Wire, s.clients)
+		f.wire = cutWire(f.world.Wire, f.world.fault, s.clients)
 	}
 	return target, block(ctx, s.cuts)
 }

@@ -31,11 +31,11 @@ type wireCut struct {
 }
 
 // cutWire keeps back everything on these ways from now on, until they are open again: then
-// it goes on, as packets do that TCP sends again.
-func cutWire(p *wire.Proxy, lanes []lane) *wireCut {
+// it goes on, as packets do that TCP sends again. The fault is the number of the one that cuts.
+func cutWire(p *wire.Proxy, fault int, lanes []lane) *wireCut {
 	c := &wireCut{lanes: lanes, up: make(chan struct{})}
 	for _, l := range lanes {
-		c.rules = append(c.rules, p.Add(wire.Rule{Match: l.match(), Do: func(ctx context.Context, _ wire.Frame) wire.Verdict {
+		c.rules = append(c.rules, p.Add(wire.Rule{Match: l.match(), Fault: fault, Do: func(ctx context.Context, _ wire.Frame) wire.Verdict {
 			select {
 			case <-c.up:
 			case <-ctx.Done():

@@ -65,7 +65,7 @@ func (f *frameFault) Inject(ctx context.Context) (Target, error) {
 	if err != nil {
 		return none, err
 	}
-	f.rule = f.world.Wire.Add(wire.Rule{Match: match, Do: f.do})
+	f.rule = f.world.Wire.Add(wire.Rule{Match: match, Do: f.do, Fault: f.world.fault})
 	ctx, cancel := context.WithTimeout(ctx, until(f.world.Until))
 	defer cancel()
 	select {

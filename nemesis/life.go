@@ -44,7 +44,8 @@ func newLife(r *Runner, i int, kind Kind, start, deadline int64) *life {
 	w := r.World
 	w.Until = deadline - int64(p.For)
 	w.ending = r.call.channel()
-	w.claims = claimant{&r.claims, i + 1}
+	w.fault = i + 1
+	w.claims = claimant{&r.claims, w.fault}
 	return &life{
 		runner: r, kind: kind, plan: p, due: start + int64(p.At), deadline: deadline, world: w,
 		rec: history.Fault{N: i + 1, Kind: p.Kind, Client: -1}, landed: make(chan struct{}), over: make(chan struct{}),

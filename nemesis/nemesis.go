@@ -78,6 +78,7 @@ type World struct {
 	Sabotage bool
 
 	ending       <-chan struct{} // closed when no further fault is wanted; nil: never
+	fault        int             // number of this fault in the schedule, from 1; 0: none
 	claims       claimant        // what this fault has taken: see chooseNodes and chooseClients
 	grantedSince int64           // ns: the fault was triggered by a grant of then or later; 0: it was not
 }

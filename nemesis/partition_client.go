@@ -45,7 +45,7 @@ func (f *clientPartition) Inject(ctx context.Context) (Target, error) {
 	}
 	target := clientsTarget(clients)
 	f.match = wire.Match{Clients: clients, Nodes: f.world.lines(f.plan), Both: true}
-	f.rule = f.world.Wire.Add(wire.Rule{Match: f.match, Do: f.keep})
+	f.rule = f.world.Wire.Add(wire.Rule{Match: f.match, Do: f.keep, Fault: f.world.fault})
 	if h := f.world.Hit; h != nil && !f.world.Sabotage {
 		h.Hold() // it is the first that the cut keeps
 		f.count(h.Frame)

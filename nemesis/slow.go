@@ -71,7 +71,7 @@ func (f *slowLine) Inject(ctx context.Context) (t Target, err error) {
 	if f.delay, err = readSpan(f.plan.With["delay"], f.world.TTL); err != nil {
 		return t, err
 	}
-	f.rule = f.world.Wire.Add(wire.Rule{Match: f.match, Do: f.do})
+	f.rule = f.world.Wire.Add(wire.Rule{Match: f.match, Do: f.do, Fault: f.world.fault})
 	return t, nil
 }
 

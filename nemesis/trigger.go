@@ -187,7 +187,7 @@ func (w World) triggered(ctx context.Context, p Planned, armed func()) (World, e
 		return w, err
 	}
 	t := &trap{moment: m, hits: make(chan *Hit, 1), armed: true, left: max(0, p.Nth-1)}
-	rule := w.Wire.Add(wire.Rule{Match: match, Do: t.do})
+	rule := w.Wire.Add(wire.Rule{Match: match, Do: t.do, Fault: w.fault})
 	defer rule.Remove()
 	armed()
 	ctx, cancel := context.WithTimeout(ctx, until(w.Until))

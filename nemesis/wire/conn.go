@@ -5,6 +5,8 @@ import (
 	"io"
 	"net"
 	"sync"
+
+	"picklock/nemesis/wire/record"
 )
 
 // end is one end of a connection as it is used here: a *net.TCPConn.
@@ -48,6 +50,7 @@ func (c *conn) run(upstream func() string) {
 	far, err := dialer.DialContext(c.proxy.ctx, "tcp", upstream())
 	if err != nil {
 		c.proxy.log.Debug("wire: the node cannot be reached", "client", c.client, "node", c.node, "error", err)
+		c.note(record.Refused)
 		c.reset()
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"picklock/harness/history"
+	"picklock/nemesis/wire/record"
 )
 
 const (
@@ -29,6 +30,8 @@ type lane struct {
 	sent, start, seen int
 	at                int64 // ns: the latest read
 
+	notes []record.Message // of the frames that end in [sent,start)
+
 	label   label // of the frame that is being read
 	known   bool  // the label is
 	kept    bool  // the frame is large, and waits until all of it has come
@@ -49,6 +52,7 @@ func newLane(c *conn, side Side) *lane {
 	} else {
 		l.from, l.line = c.far, newLine(c.near, c.done, c.pairs.stop)
 	}
+	l.line.rec = c.proxy.to
 	return l
 }
 
@@ -129,7 +133,9 @@ func (l *lane) complete() {
 	if l.raw {
 		return // its name could not be told
 	}
-	if !l.passing {
+	if l.passing {
+		l.note()
+	} else {
 		l.judge()
 	}
 	l.start = l.seen
@@ -156,7 +162,7 @@ func (l *lane) name() {
 	l.known = true
 	if l.side == Request {
 		l.req.read(raw)
-		l.label = label{Command: l.req.Command, key: l.req.key}
+		l.label = l.req.label()
 		l.conn.pairs.request(&l.req)
 		return
 	}
@@ -180,6 +186,7 @@ func (l *lane) lose(err error) {
 // judge asks the rules about the frame [start,seen), and does what they say.
 func (l *lane) judge() {
 	if len(l.rules.inForce()) == 0 {
+		l.note()
 		return
 	}
 	c := l.conn
@@ -188,24 +195,28 @@ func (l *lane) judge() {
 		Push: l.label.push, Raw: l.buf[l.start:l.seen:l.seen], At: l.at,
 	}
 	before := func() { l.pass(l.start) } // nothing waits for a later frame
-	v := l.rules.judge(c.proxy.ctx, &f, before)
+	v, by := l.rules.judge(c.proxy.ctx, &f, before)
+	m := l.note()
+	m.decided(v, by)
 	switch {
 	case v.Action == Discard:
+		l.ended()
 		l.swallow = true
 		if l.side == Reply {
 			c.silence()
 		}
 	case v.Action == Reset:
+		l.ended()
 		l.over = true
 		c.reset()
 	case v.Delay > 0:
-		l.line.send(f.Raw, l.at+int64(v.Delay))
-		l.sent = l.seen
+		l.line.send(f.Raw, l.at+int64(v.Delay), l.notes)
+		l.sent, l.notes = l.seen, l.notes[:0]
 	}
 }
 
 // pass lets bytes go on, up to an index in buf.
 func (l *lane) pass(to int) {
-	l.line.send(l.buf[l.sent:to], 0)
-	l.sent = to
+	l.line.send(l.buf[l.sent:to], 0, l.notes)
+	l.sent, l.notes = to, l.notes[:0]
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"picklock/harness/history"
+	"picklock/nemesis/wire/record"
 )
 
 // maxWaiting bounds the bytes that wait on one line; more are not read until some have
@@ -16,6 +17,7 @@ const maxWaiting = 16 << 20
 type parcel struct {
 	at    int64 // ns
 	bytes []byte
+	notes []record.Message // of the messages that end in these bytes
 }
 
 // line carries bytes to one end of a connection, in order. It writes at once as long as
@@ -24,6 +26,7 @@ type line struct {
 	to   io.Writer
 	done <-chan struct{} // the connection has ended
 	gone func()          // called when the end takes no bytes any more, at least once
+	rec  Recorder        // nil: none
 
 	mu      sync.Mutex
 	changed sync.Cond
@@ -39,17 +42,24 @@ func newLine(to io.Writer, done <-chan struct{}, gone func()) *line {
 	return l
 }
 
-// send passes bytes on, not before at (ns). An end that is gone takes them and drops them.
-func (l *line) send(b []byte, at int64) {
+// send passes bytes on, not before at (ns), and records the messages that end in them. An
+// end that is gone takes them and drops them.
+func (l *line) send(b []byte, at int64, notes []record.Message) {
 	if len(b) == 0 {
 		return
 	}
 	l.mu.Lock()
 	if !l.running && !l.broken && (at == 0 || at <= history.Now()) {
 		l.mu.Unlock()
-		if _, err := l.to.Write(b); err != nil {
+		var out int64
+		if len(notes) > 0 {
+			out = history.Now()
+		}
+		_, err := l.to.Write(b)
+		if err != nil {
 			l.breakOff()
 		}
+		l.record(notes, out, err == nil)
 		return
 	}
 	defer l.mu.Unlock()
@@ -57,13 +67,15 @@ func (l *line) send(b []byte, at int64) {
 		l.changed.Wait()
 	}
 	if l.broken {
+		l.record(notes, 0, false)
 		return
 	}
 	l.size += len(b)
 	if last := len(l.waiting) - 1; last >= 0 && l.waiting[last].at >= at {
 		l.waiting[last].bytes = append(l.waiting[last].bytes, b...) // it cannot go before that one
+		l.waiting[last].notes = append(l.waiting[last].notes, notes...)
 	} else {
-		l.waiting = append(l.waiting, parcel{at: at, bytes: append([]byte(nil), b...)})
+		l.waiting = append(l.waiting, parcel{at, append([]byte(nil), b...), append([]record.Message(nil), notes...)})
 	}
 	if !l.running {
 		l.running = true
@@ -78,6 +90,9 @@ func (l *line) carry() {
 	for {
 		l.mu.Lock()
 		if len(l.waiting) == 0 || l.broken {
+			for _, p := range l.waiting {
+				l.record(p.notes, 0, false)
+			}
 			l.waiting, l.size, l.running = nil, 0, false
 			l.changed.Broadcast()
 			l.mu.Unlock()
@@ -94,7 +109,10 @@ func (l *line) carry() {
 		l.waiting[0] = parcel{}
 		l.waiting = l.waiting[1:]
 		l.mu.Unlock()
-		if _, err := l.to.Write(next.bytes); err != nil {
+		out := history.Now()
+		_, err := l.to.Write(next.bytes)
+		l.record(next.notes, out, err == nil)
+		if err != nil {
 			l.breakOff()
 			continue
 		}
@@ -119,6 +137,19 @@ func (l *line) until(timer *time.Timer, at int64) bool {
 			return false
 		}
 	}
+}
+
+// record tells what became of messages: they went on at out (ns), or could not.
+func (l *line) record(notes []record.Message, out int64, went bool) {
+	if len(notes) == 0 {
+		return
+	}
+	for i := range notes {
+		if notes[i].Out = out; !went {
+			notes[i].Out, notes[i].Fate = 0, record.Lost
+		}
+	}
+	l.rec.Add(notes)
 }
 
 func (l *line) breakOff() {

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"picklock/nemesis/wire/record"
 )
 
 const (
@@ -23,6 +25,7 @@ const (
 // called at any time from any goroutine.
 type Proxy struct {
 	log     *slog.Logger
+	to      Recorder // nil: nothing is recorded
 	ctx     context.Context
 	cancel  context.CancelFunc
 	running sync.WaitGroup // accepting and connections
@@ -46,6 +49,9 @@ func New(log *slog.Logger) *Proxy {
 	p.rules.Store(new([]*Active))
 	return p
 }
+
+// Record tells what passes to a recorder. It is called before the first Listen.
+func (p *Proxy) Record(to Recorder) { p.to = to }
 
 // Listen opens the way of one client to one node and tells the address, on loopback, at
 // which the client reaches it. upstream is asked for the node's address at each
@@ -125,6 +131,7 @@ func (p *Proxy) ResetAll(m Match) int {
 	for _, c := range matching {
 		if c.reset() {
 			n++
+			c.note(record.Reset)
 		}
 	}
 	return n

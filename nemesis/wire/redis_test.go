@@ -4,12 +4,15 @@ import (
 	"context"
 	"net"
 	"os/exec"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"picklock/harness/history"
 	"picklock/nemesis/wire"
+	"picklock/nemesis/wire/record"
 )
 
 // limit bounds every wait in these tests. It is never reached on a sound run.
@@ -70,9 +73,17 @@ func resp2(o *redis.Options) { o.Protocol = 2 }
 func newProxy(tb testing.TB) *wire.Proxy {
 	tb.Helper()
 	p := wire.New(nil)
+	w, err := record.Create(filepath.Join(tb.TempDir(), "wire.jsonl"), record.Options{Now: history.Now})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	p.Record(w)
 	tb.Cleanup(func() {
 		if err := p.Close(); err != nil {
 			tb.Errorf("close the proxy: %v", err)
+		}
+		if err := w.Close(); err != nil {
+			tb.Errorf("close the record: %v", err)
 		}
 	})
 	return p

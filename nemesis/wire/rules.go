@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"sync"
+
+	"picklock/harness/history"
 )
 
 // Active is a rule in force.
@@ -142,9 +144,15 @@ func (s *sieve) wants(c Command) bool {
 	return false
 }
 
+// judging is how a verdict came to be.
+type judging struct {
+	fault int   // of the rule that decided, or else of the one that kept the frame back longest
+	held  int64 // ns: so long that one did
+}
+
 // judge asks the rules about a frame, after ready, which is called once and only when
 // there is one to ask.
-func (s *sieve) judge(ctx context.Context, f *Frame, ready func()) Verdict {
+func (s *sieve) judge(ctx context.Context, f *Frame, ready func()) (v Verdict, how judging) {
 	for _, a := range s.inForce() {
 		if !a.rule.named(f.Command) || !a.claim() {
 			continue
@@ -153,9 +161,14 @@ func (s *sieve) judge(ctx context.Context, f *Frame, ready func()) Verdict {
 			ready()
 			ready = nil
 		}
-		if v := a.rule.Do(ctx, *f); v != (Verdict{}) {
-			return v
+		began := history.Now()
+		v = a.rule.Do(ctx, *f)
+		if v != (Verdict{}) {
+			return v, judging{fault: a.rule.Fault}
+		}
+		if held := history.Now() - began; held > how.held {
+			how = judging{a.rule.Fault, held}
 		}
 	}
-	return Verdict{}
+	return v, how
 }
