@@ -15,6 +15,7 @@ import (
 	"picklock/locks"
 	"picklock/nemesis"
 	"picklock/nemesis/wire"
+	wirelog "picklock/nemesis/wire/record"
 )
 
 // session is the time in which clients live.
@@ -27,6 +28,7 @@ type session struct {
 	stock     *stockKeeper
 	nodes     []topology.Node // that faults may touch
 	wire      *wire.Proxy     // nil: no fault needs it
+	messages  *wirelog.Writer // what passes the wire; nil without one
 	nemesis   *nemesis.Runner
 	watch     *watch
 	gauge     *gauge
@@ -50,8 +52,8 @@ func newSession(t *store.Test, env Env, dir store.Dir, cluster topology.Cluster,
 	}
 	s.pool = client.NewPool(cfg, env.Executable, t.Run, dir.Path(store.ClientLogs))
 	if needs(t).Wire {
-		if err := s.layWire(cluster.Nodes()); err != nil {
-			return nil, errors.Join(err, s.wire.Close())
+		if err := s.layWire(cluster.Nodes(), dir.Path(store.WireFile), cfg.Stock); err != nil {
+			return nil, errors.Join(err, s.takeUpWire())
 		}
 	}
 	s.collector = history.NewCollector(cfg.Journal, w, func(e *history.Event) {
@@ -101,24 +103,6 @@ func (s *session) arrange(cfg *client.Config, all []topology.Node) (stock topolo
 	}
 	cfg.Stock = stock.Name()
 	return stock
-}
-
-// layWire leads every client to every node through the proxy.
-func (s *session) layWire(all []topology.Node) error {
-	s.wire = wire.New(s.log)
-	ways := make([]map[string]string, s.test.Clients)
-	for i := range ways {
-		ways[i] = map[string]string{}
-		for _, n := range all {
-			addr, err := s.wire.Listen(i, n.Name(), n.Addr)
-			if err != nil {
-				return fmt.Errorf("lay the wire from client %d to %s: %w", i, n.Name(), err)
-			}
-			ways[i][n.Name()] = addr
-		}
-	}
-	s.pool.Through(func(i int, node string) string { return ways[i][node] })
-	return nil
 }
 
 func (s *session) newNemesis(stock string) *nemesis.Runner {
@@ -269,10 +253,7 @@ func (s *session) finish(ctx context.Context) error {
 
 func (s *session) close() error {
 	s.pool.Close()
-	if s.wire == nil {
-		return nil
-	}
-	return s.wire.Close()
+	return s.takeUpWire()
 }
 
 // tidy removes what the test wrote to servers that are not picklock's, once nobody writes

@@ -15,6 +15,7 @@ import (
 const (
 	TestFile    = "test.json"
 	HistoryFile = "history.jsonl"
+	WireFile    = "wire.jsonl" // only of tests with a wire
 	ResultFile  = "results.json"
 	ReportFile  = "report.html"
 	JUnitFile   = "junit.xml"

@@ -87,12 +87,12 @@ func (m *Match) on(client int, node string) bool {
 
 // named says whether the match is about frames of this command.
 func (m *Match) named(c Command) bool {
-	return m.Commands == nil || slices.ContainsFunc(m.Commands, func(want Command) bool { return want.means(c) })
+	return m.Commands == nil || slices.ContainsFunc(m.Commands, func(want Command) bool { return want.Means(c) })
 }
 
-// means says whether the command that is wanted means another. Those that run scripts
+// Means says whether the command that is wanted means another. Those that run scripts
 // mean each other.
-func (want Command) means(c Command) bool {
+func (want Command) Means(c Command) bool {
 	if family(want.Name) != family(c.Name) {
 		return false
 	}

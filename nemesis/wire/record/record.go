@@ -57,7 +57,7 @@ type Message struct {
 	Conn   int64  // number of the connection
 	Side   Side
 	Name   string // of the command, in upper case; of a push its kind; empty: not known
-	Script string // of a script its SHA-1, of a function its name
+	Script string // of a script its SHA-1, of a function its name; empty where there is a step
 	Step   string // what the lock or the deduction under test calls the command: "acquire"; empty: nothing
 	Key    string // first key of the command, or channel
 	// Reply is what a reply says, in RESP's signs: "+OK", ":1", "-ERR no such key", "$text",

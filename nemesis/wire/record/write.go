@@ -141,7 +141,9 @@ func (w *Writer) put(m *Message) bool {
 		return false
 	}
 	if w.opts.Step != nil {
-		m.Step = w.opts.Step(m)
+		if m.Step = w.opts.Step(m); m.Step != "" {
+			m.Script = "" // the step says more, in less
+		}
 	}
 	before := len(w.buf)
 	w.buf = append(m.AppendJSON(w.buf), '\n')
