@@ -54,6 +54,8 @@ type page struct {
 	Parameters  []pair
 	About       []pair
 	Links       []Link
+
+	derived *derived // of the history; nil without one
 }
 
 type (
@@ -65,6 +67,7 @@ type (
 		Property, At string
 		Still        template.HTML
 		Steps        [][]part
+		Lamport      *lamportView
 	}
 	propertyRow struct {
 		ID, Verdict, Class, Symbol, Promise, Anchor string
@@ -83,6 +86,7 @@ type (
 		Button             bool
 		Still              template.HTML
 		Steps              [][]part
+		Lamport            *lamportView
 		Operations         []operationRow
 		Left               int // operations that the table leaves out
 	}
@@ -119,6 +123,7 @@ func newPage(r *store.Result, h *history.History, links []Link, drawn func() ([]
 	var d *derived
 	if h != nil {
 		d = derive(h)
+		p.derived = d
 		data, err := encode(r, h, d, fs, maxOperations)
 		if err != nil {
 			return nil, err
@@ -155,6 +160,11 @@ func (p *page) assets() error {
 	if err != nil {
 		return err
 	}
+	messages, err := asset("lamport.css")
+	if err != nil {
+		return err
+	}
+	css += messages
 	var js []string
 	for _, name := range scripts() {
 		s, err := asset(name)

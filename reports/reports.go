@@ -54,7 +54,7 @@ func Write(dir string, r *store.Result, h *history.History) error {
 	for _, name := range []string{"results.json", "test.json", "history.jsonl", "junit.xml"} {
 		links = append(links, Link{Text: name, Href: name})
 	}
-	err := writeFile(filepath.Join(dir, ReportFile), func(w io.Writer) error { return writePage(w, r, h, links, drawn) })
+	err := writeFile(filepath.Join(dir, ReportFile), func(w io.Writer) error { return writePage(w, dir, r, h, links, drawn) })
 	return errors.Join(err, missing, others.Wait())
 }
 
@@ -141,15 +141,20 @@ func safeName(s string) string {
 // HTML writes the report as one self-contained page: it loads nothing, and only its
 // links lead out of it. Where h is nil, there are no timeline, charts or pictures.
 func HTML(w io.Writer, r *store.Result, h *history.History, links []Link) error {
-	return writePage(w, r, h, links, func() ([]chartView, error) { return charts(r, h) })
+	return writePage(w, "", r, h, links, func() ([]chartView, error) { return charts(r, h) })
 }
 
-func writePage(w io.Writer, r *store.Result, h *history.History, links []Link, drawn func() ([]chartView, error)) error {
+// writePage writes the page of the test whose folder dir is; empty: what only the folder has
+// is left out.
+func writePage(w io.Writer, dir string, r *store.Result, h *history.History, links []Link, drawn func() ([]chartView, error)) error {
 	p, err := newPage(r, h, links, drawn)
 	if err != nil {
 		return fmt.Errorf("prepare the report: %w", err)
 	}
-	t, err := template.ParseFS(assets, "assets/report.html.tmpl")
+	if dir != "" {
+		p.lamports(dir, r, h)
+	}
+	t, err := template.ParseFS(assets, "assets/report.html.tmpl", "assets/lamport.html.tmpl")
 	if err != nil {
 		return fmt.Errorf("read the report's template: %w", err)
 	}
