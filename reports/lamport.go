@@ -137,9 +137,10 @@ type lamport struct {
 	faults map[int]*fault // by number
 
 	core, more map[int]bool // operations that the violation names, and those of the same holds
-	chosen     []message    // by time
-	left       int          // messages that were left out
-	from, to   int64        // ns: what is drawn
+	greeted    map[greeting]int
+	chosen     []message // by time
+	left       int       // messages that were left out
+	from, to   int64     // ns: what is drawn
 
 	clients []lamportLane
 	nodes   []lamportLane

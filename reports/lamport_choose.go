@@ -26,6 +26,7 @@ const (
 // as far as there is room.
 func (l *lamport) choose(log *record.Log) {
 	l.operations()
+	l.greeted = map[greeting]int{}
 	names, clients := l.names(), map[int]bool{}
 	for i := range l.core {
 		clients[l.h.Operations[i].Client] = true
@@ -42,16 +43,16 @@ func (l *lamport) choose(log *record.Log) {
 	}
 	tiers := make([]int, len(near)) // 0: none
 	for i := range near {
-		if near[i].Fate != record.Passed {
+		if m := &near[i]; m.Fate != record.Passed && (m.Key != "" || m.Name == "") {
 			tiers[i] = tierStrange
 		}
 	}
 	l.thin(near, tiers)
-	for _, i := range slices.Sorted(maps.Keys(l.more)) {
-		l.ofOperation(near, tiers, i, tierMore)
-	}
 	for _, i := range slices.Sorted(maps.Keys(l.core)) {
 		l.ofOperation(near, tiers, i, tierOperation)
+	}
+	for _, i := range slices.Sorted(maps.Keys(l.more)) {
+		l.ofOperation(near, tiers, i, tierMore)
 	}
 	pairUp(near, tiers)
 	l.pick(near, tiers)
@@ -110,7 +111,7 @@ func tells(m *record.Message) bool {
 	case "EXEC", "WAIT", "WAITAOF":
 		return true
 	}
-	return m.Step != ""
+	return m.Step != "" || m.Fate != record.Passed // a new connection may not get beyond its HELLO
 }
 
 // thin leaves a few of the messages that faults met: those nearest to the violation.
@@ -140,16 +141,34 @@ func (l *lamport) ofOperation(ms []record.Message, tiers []int, op, tier int) {
 	at, _ := slices.BinarySearchFunc(ms, from, func(m record.Message, t int64) int { return cmp.Compare(m.At, t) })
 	var of []int
 	for i := at; i < len(ms) && ms[i].At <= to; i++ {
-		if m := &ms[i]; m.Client == o.Client && (m.Key == "" || isAbout(m.Key, o.Object)) && fits(o.Op, m.Step) {
-			of = append(of, i)
+		m := &ms[i]
+		if m.Client != o.Client || m.Key != "" && !isAbout(m.Key, o.Object) || !fits(o.Op, m.Step) {
+			continue
 		}
+		if m.Key == "" && m.Step == "" && m.Name != "" { // of a new connection, tried again and again
+			same := greeting{m.Client, m.Node, m.Name, m.Fault}
+			if at, told := l.greeted[same]; told && at != i {
+				continue
+			}
+			l.greeted[same] = i
+		}
+		of = append(of, i)
 	}
 	if len(of) > maxOfOne {
 		of = append(of[:2], of[len(of)-maxOfOne+2:]...)
 	}
 	for _, i := range of {
-		tiers[i] = tier
+		if tiers[i] == 0 || tier < tiers[i] {
+			tiers[i] = tier
+		}
 	}
+}
+
+// greeting is what stands for all of its kind: a fault keeps a client from a node.
+type greeting struct {
+	client     int
+	node, name string
+	fault      int
 }
 
 // fits says whether a step can be one of an operation of this kind: other workers of the

@@ -80,7 +80,7 @@ func (l *lamport) cuts() {
 			l.add("", `<rect class="cut" x="0" y="%.1f" width="%.0f" height="%.0f"`, y, lamWidth, lamBreak-10)
 			l.add("", `<line class="cut-line" x1="0" x2="%.0f" y1="%.1f" y2="%.1f"`, lamWidth, y, y)
 			l.add("", `<line class="cut-line" x1="0" x2="%.0f" y1="%.1f" y2="%.1f"`, lamWidth, y+lamBreak-10, y+lamBreak-10)
-			l.text("cut-text", (l.near+l.far)/2, y+14, "middle", spanWords(e.cut)+" later", "", l.far-l.near)
+			l.text("cut-text", lamAxis-6, y+14, "end", spanWords(e.cut)+" later", "", lamAxis)
 		}
 		before = e.y
 	}
@@ -129,6 +129,9 @@ func (l *lamport) moment(e *event) {
 	}
 }
 
+// longArrow is from where an arrow crosses so much that it must not stand out.
+const longArrow = 160
+
 // arrow draws a message: level to the labels, across them in its time, and level to where
 // it went.
 func (l *lamport) arrow(m *message) {
@@ -140,6 +143,9 @@ func (l *lamport) arrow(m *message) {
 	class := "message"
 	if m.Fate != record.Passed {
 		class += " met"
+	}
+	if m.outY-m.y > longArrow {
+		class += " long"
 	}
 	tip := l.tip(m)
 	if m.Name == "" && (m.Fate == record.Refused || m.Fate == record.Reset) { // no message, but the end of a connection

@@ -125,6 +125,12 @@ func (l *lamport) collect() {
 		if x == 0 {
 			x = l.nodeX(strings.TrimPrefix(f.Target, "node "))
 		}
+		if x == 0 && f.Client >= 0 {
+			continue // of a client that has nothing to do with it
+		}
+		if f.start < l.from && f.end > l.from {
+			add(event{at: l.from, kind: evFault, index: n, label: fmt.Sprintf("%s, since %.3f s", hit, f.From), tip: f.title() + "\n" + f.Proof, lane: x})
+		}
 		if f.end-f.start < int64(time.Millisecond) || f.Open {
 			add(event{at: f.start, kind: evFault, index: n, label: hit, tip: f.title() + "\n" + f.Proof, lane: x})
 			continue

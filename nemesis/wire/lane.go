@@ -162,7 +162,7 @@ func (l *lane) name() {
 	l.known = true
 	if l.side == Request {
 		l.req.read(raw)
-		l.label = l.req.label()
+		l.label = label{Command: l.req.Command, key: l.req.key}
 		l.conn.pairs.request(&l.req)
 		return
 	}

@@ -38,7 +38,7 @@ func (l *lane) note() noted {
 	}
 	// Of what is not understood nothing is told, nor of a frame whose beginning has gone.
 	if !l.raw && !l.passing && (!l.label.push || l.label.Name == "") {
-		m.Reply = told(l.buf[l.start:l.seen], l.label.open)
+		m.Reply = told(l.buf[l.start:l.seen], l.label.key != "")
 	}
 	return noted{m}
 }
@@ -79,7 +79,8 @@ func (c *conn) note(fate record.Fate) {
 const maxTold = 64
 
 // told says in RESP's signs what a reply says, for the record; see record.Message. What a
-// command without keys answers may be a secret, so of that only the kind is told.
+// request without a key is answered may be a secret (only commands that are known have a
+// key): of that only the kind is told.
 func told(raw []byte, open bool) string {
 	value := skipAttributes(raw)
 	if len(value) == 0 {

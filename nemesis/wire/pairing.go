@@ -12,7 +12,6 @@ type label struct {
 	Command
 	key  string
 	push bool
-	open bool // it is about a key, so what its reply says may be told
 }
 
 // pending is a request that the node owes replies for.
@@ -63,7 +62,7 @@ func (p *pairing) request(r *request) {
 		return // no arguments, no reply
 	}
 	s := &p.requests
-	next := pending{label: r.label(), role: r.role}
+	next := pending{label: label{Command: r.Command, key: r.key}, role: r.role}
 	muted := s.off || s.skip
 	s.skip = false
 	switch r.role {

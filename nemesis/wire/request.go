@@ -17,7 +17,6 @@ type request struct {
 	Command
 	key  string
 	role role
-	open bool     // it is about keys, by what is known of the command
 	args [][]byte // the first maxArgs at most; they point into the bytes of the request
 	n    int      // so many it has
 }
@@ -26,7 +25,7 @@ type request struct {
 // will do. It says whether name, script and key are known by them. A request without
 // arguments has the empty name.
 func (r *request) read(raw []byte) (known bool) {
-	r.Command, r.key, r.n, r.role, r.open, r.args = Command{}, "", 0, ordinary, false, r.args[:0]
+	r.Command, r.key, r.n, r.role, r.args = Command{}, "", 0, ordinary, r.args[:0]
 	var whole bool
 	if raw[0] == '*' {
 		whole = r.split(raw)
@@ -38,15 +37,13 @@ func (r *request) read(raw []byte) (known bool) {
 		return whole
 	}
 	c := lookup(r.args[0])
-	r.Name, r.role, r.open = c.name, c.role, !c.keyless()
+	r.Name, r.role = c.name, c.role
 	r.key = c.firstKey(r.args)
 	if c.script != 0 && len(r.args) > 1 {
 		r.Script = scriptOf(c.script, r.args[1])
 	}
 	return whole || (c.script == 0 || r.Script != "") && (c.keyless() || r.key != "")
 }
-
-func (r *request) label() label { return label{Command: r.Command, key: r.key, open: r.open} }
 
 // split takes the arguments from an array of strings that a scanner has found in order.
 // It says whether all that are looked at were there.

@@ -62,7 +62,7 @@ type Message struct {
 	Key    string // first key of the command, or channel
 	// Reply is what a reply says, in RESP's signs: "+OK", ":1", "-ERR no such key", "$text",
 	// "*3" (an array of three), "_" (null). "$(17 bytes)" is a text that is not told. Of
-	// commands without keys errors are their first word, and texts are not told.
+	// requests without a key errors are their first word, and texts are not told.
 	Reply string
 	Fate  Fate
 	Fault int // number of the fault whose rule decided; 0: none
