@@ -116,7 +116,7 @@ func drawLamport(id string, v models.Violation, h *history.History, d *derived, 
 			plural(l.left, "more message", "more messages"), strings.Join(l.objects(), " and ")))
 	}
 	switch {
-	case log.Cut != 0 && log.Cut <= l.to:
+	case log.Cut != 0 && log.Cut <= w.To:
 		view.Notes = append(view.Notes, fmt.Sprintf("The record of the wire was full at %.3f s: %s of this test are missing from then on.",
 			h.Seconds(log.Cut), plural(int(log.Left), "message", "messages")))
 	case !log.Whole:
