@@ -149,6 +149,7 @@ type lamport struct {
 	near    float64 // x: the labels begin
 	far     float64 // x: they end
 	bottom  float64
+	crowded bool // several arrows cross much of it
 	svg     strings.Builder
 }
 

@@ -18,6 +18,13 @@ func (l *lamport) draw() string {
 	for _, e := range l.events {
 		l.moment(&e)
 	}
+	long := 0
+	for i := range l.chosen {
+		if m := &l.chosen[i]; m.outY-m.y > longArrow {
+			long++
+		}
+	}
+	l.crowded = long > 2
 	for i := range l.chosen {
 		l.arrow(&l.chosen[i])
 	}
@@ -129,7 +136,7 @@ func (l *lamport) moment(e *event) {
 	}
 }
 
-// longArrow is from where an arrow crosses so much that it must not stand out.
+// longArrow is from where an arrow crosses so much that several of them must not stand out.
 const longArrow = 160
 
 // arrow draws a message: level to the labels, across them in its time, and level to where
@@ -144,7 +151,7 @@ func (l *lamport) arrow(m *message) {
 	if m.Fate != record.Passed {
 		class += " met"
 	}
-	if m.outY-m.y > longArrow {
+	if m.outY-m.y > longArrow && l.crowded {
 		class += " long"
 	}
 	tip := l.tip(m)

@@ -30,8 +30,8 @@ const (
 	evBreach   eventKind = iota // the violation begins
 	evFault                     // a fault begins
 	evHealed                    // or ends
-	evCame                      // a message comes to the proxy
-	evWent                      // and goes on
+	evWent                      // a message goes on
+	evCame                      // a message came to the proxy
 	evGranted                   // a hold begins
 	evLease                     // its lease is over
 	evEnded                     // the hold ends
@@ -113,7 +113,7 @@ func (l *lamport) collect() {
 		shown[m.Fault] = shown[m.Fault] || m.Fate == record.Dropped || m.Fate == record.Delayed || m.Fate == record.Reset
 		add(event{at: m.At, kind: evCame, index: i, label: l.words(m), tip: l.tip(m)})
 		if m.Out != 0 {
-			add(event{at: m.Out, kind: evWent, index: i})
+			add(event{at: max(m.Out, m.At+1), kind: evWent, index: i})
 		}
 	}
 	l.collectHolds(add)

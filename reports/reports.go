@@ -51,7 +51,11 @@ func Write(dir string, r *store.Result, h *history.History) error {
 	if h != nil {
 		others.Go(func() error { return writeCharts(dir, drawn) })
 	}
-	for _, name := range []string{"results.json", "test.json", "history.jsonl", "junit.xml"} {
+	names := []string{"results.json", "test.json", "history.jsonl", "junit.xml"}
+	if _, err := os.Stat(filepath.Join(dir, store.WireFile)); err == nil {
+		names = append(names, store.WireFile)
+	}
+	for _, name := range names {
 		links = append(links, Link{Text: name, Href: name})
 	}
 	err := writeFile(filepath.Join(dir, ReportFile), func(w io.Writer) error { return writePage(w, dir, r, h, links, drawn) })
