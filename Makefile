@@ -94,6 +94,7 @@ fuzz:
 	$(GO) test -run '^$$' -fuzz FuzzParseEntry -fuzztime 1m ./locks/deduct
 	$(GO) test -run '^$$' -fuzz FuzzReader -fuzztime 1m -fuzzminimizetime 10x ./nemesis/wire
 	$(GO) test -run '^$$' -fuzz FuzzCarry -fuzztime 1m -fuzzminimizetime 10x ./nemesis/wire
+	for f in FuzzParseMessage FuzzMessage FuzzRead; do $(GO) test -run "^\$$" -fuzz "^$$f\$$" -fuzztime 1m -fuzzminimizetime 10x ./nemesis/wire/record || exit 1; done
 	$(GO) test -run '^$$' -fuzz FuzzSyncedTable -fuzztime 1m ./harness/topology
 	$(GO) test -run '^$$' -fuzz FuzzParse$$ -fuzztime 1m ./harness/scenario
 	$(GO) test -run '^$$' -fuzz FuzzUnpack -fuzztime 1m -fuzzminimizetime 10x ./harness/store

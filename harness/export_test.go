@@ -1,0 +1,4 @@
+package harness
+
+// StepOf names the steps of messages on the wire.
+var StepOf = stepOf
