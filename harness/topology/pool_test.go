@@ -213,7 +213,7 @@ func TestPoolReplaces(t *testing.T) {
 		"another role": {
 			nodes: topology.Failover(1, "own", topology.PersistNone),
 			spoil: func(t *testing.T, c topology.Cluster) { ask(t, c.Nodes()[1], "REPLICAOF NO ONE") },
-			why:   "lock-2",
+			why:   "node lock-",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
