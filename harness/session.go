@@ -33,8 +33,9 @@ type session struct {
 	watch     *watch
 	gauge     *gauge
 	prover    *prover
-	start     int64 // ns: the load began
-	early     bool  // the faults, and the load if it could, ended before their time
+	start     int64    // ns: the load began
+	laid      chan int // numbers of the faults that were laid
+	early     bool     // the faults, and the load if it could, ended before their time
 }
 
 func newSession(t *store.Test, env Env, dir store.Dir, cluster topology.Cluster, log *slog.Logger) (*session, error) {
@@ -43,7 +44,7 @@ func newSession(t *store.Test, env Env, dir store.Dir, cluster topology.Cluster,
 	if err != nil {
 		return nil, err
 	}
-	s := &session{test: t, env: env, log: log, gauge: newGauge(params(t, spec.Meta))}
+	s := &session{test: t, laid: make(chan int, len(t.Schedule)), env: env, log: log, gauge: newGauge(params(t, spec.Meta))}
 	cfg := clientConfig(t, spec.Meta, journal)
 	stock := s.arrange(&cfg, cluster.Nodes())
 	w, err := history.Create(dir.Path(store.HistoryFile))
@@ -117,6 +118,7 @@ func (s *session) newNemesis(stock string) *nemesis.Runner {
 		},
 		Plan: planned(t.Schedule), Overlap: overlaps(t),
 		Log: s.log, Record: s.collector.Record, Active: s.gauge.setFault,
+		Laid: func(n int) { s.laid <- n },
 	}
 }
 
@@ -128,6 +130,7 @@ const (
 	pollEvery   = 20 * time.Millisecond  // the journals are drained
 	ledgerEvery = 250 * time.Millisecond // the ledger is carried over
 	tellEvery   = 200 * time.Millisecond // progress is told
+	awaitLaid   = time.Second            // for faults that come with the load to be laid
 	tailMargin  = 200 * time.Millisecond // beyond TTL and grace after the last heal
 	tidyTimeout = 30 * time.Second       // servers of the user are left clean
 	patience    = 5 * time.Second        // beyond what a sale may take, for workers to stop
@@ -144,9 +147,6 @@ func (s *session) run(ctx context.Context) (err error) {
 	s.watch.begin(ctx)
 	s.start = history.Now()
 	s.collector.Record(history.Event{Time: s.start, Type: history.Begin, Note: "picklock history 1, run " + s.test.Run})
-	if err := s.pool.Go(); err != nil {
-		return err
-	}
 	// Background work ends when the load does; each of it has its say in errs.
 	load, endLoad := context.WithCancel(ctx)
 	defer endLoad()
@@ -161,10 +161,17 @@ func (s *session) run(ctx context.Context) (err error) {
 		healed <- at
 		errs <- err
 	}()
-	s.loadOn(load, proven, healed)
+	s.awaitFirst(load)
+	began := s.pool.Go()
+	if began == nil {
+		s.loadOn(load, proven, healed)
+	}
 	endLoad()
 	for range cap(errs) {
 		err = errors.Join(err, <-errs)
+	}
+	if began != nil {
+		return errors.Join(began, err)
 	}
 	return errors.Join(err, s.finish(ctx))
 }
@@ -213,6 +220,29 @@ func (s *session) poll(ctx context.Context, endLoad func()) error {
 				endLoad()
 				return fmt.Errorf("keep the record: %w", err)
 			}
+		}
+	}
+}
+
+// awaitFirst waits until the faults of the wire that come with the load are laid, so that
+// not even a first command gets past a cut that was there from the start.
+func (s *session) awaitFirst(ctx context.Context) {
+	first := map[int]bool{}
+	for i, p := range s.test.Schedule {
+		kind, _ := nemesis.Find(p.Kind) // it was planned
+		if p.At == 0 && p.On == "" && p.After == 0 && p.Target == nemesis.Everyone && kind.Needs.Wire && !kind.Needs.Servers && !kind.Rule {
+			first[i+1] = true
+		}
+	}
+	late := time.After(awaitLaid)
+	for len(first) > 0 {
+		select {
+		case n := <-s.laid:
+			delete(first, n)
+		case <-late:
+			return
+		case <-ctx.Done():
+			return
 		}
 	}
 }

@@ -152,6 +152,9 @@ func (l *life) inject(ctx context.Context) bool {
 		l.fault = l.kind.New(l.world, l.plan)
 		return l.fault.Inject(injecting)
 	})
+	if l.runner.Laid != nil {
+		l.runner.Laid(l.rec.N)
+	}
 	if errors.Is(err, ErrNoTarget) || l.fault == nil || (err != nil && ctx.Err() != nil && target.Name == "") {
 		l.world.Hit.Go()
 		l.leftOut(err)

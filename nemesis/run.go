@@ -25,6 +25,9 @@ type Runner struct {
 	Record  func(history.Event) // writes to the history; called from several goroutines
 	// Active is told the faults that work now, in words; empty: none. May be nil.
 	Active func(string)
+	// Laid is told the number of each fault, from 1, once hands were laid on the world for it,
+	// before it is known whether it landed. May be nil.
+	Laid func(n int)
 
 	claims  claims
 	mu      sync.Mutex
