@@ -46,7 +46,7 @@ func newProver(s *session, m locks.Meta) *prover {
 	for _, id := range slices.Concat(p.Promises, models.StockProperties) {
 		judged[id] = &models.Judgement{}
 	}
-	for _, e := range Expect(&t, judged) {
+	for _, e := range Expect(&t, judged, false) {
 		if e.Expected == string(models.Violated) {
 			v.wanted = append(v.wanted, models.Property(e.Property))
 		}

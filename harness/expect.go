@@ -12,7 +12,11 @@ import (
 // Expect compares what was judged with what is known of the lock and the deduction under
 // the test's faults, property by property, so that an expected overlap never hides a
 // new lost update.
-func Expect(t *store.Test, judged map[models.Property]*models.Judgement) []store.Expected {
+//
+// unanswered says that some operation ended without its outcome known. That a lock without
+// a TTL is orphaned by a SETNX whose reply did not come is a weakness of the lock, whether
+// a fault held the reply back or the machine stood still.
+func Expect(t *store.Test, judged map[models.Property]*models.Judgement, unanswered bool) []store.Expected {
 	lock, ok := locks.Find(t.Lock)
 	if !ok {
 		return nil
@@ -23,6 +27,9 @@ func Expect(t *store.Test, judged map[models.Property]*models.Judgement) []store
 	}
 	known := append(slices.Clone(lock.Weaknesses), sale.Expect...)
 	under := conditions(t)
+	if unanswered {
+		under[noAnswer] = false
+	}
 	fenced := sale.Fenced && slices.Contains(lock.Promises, string(models.Fencing))
 	var out []store.Expected
 	for _, p := range order(judged) {
@@ -53,6 +60,9 @@ func Expect(t *store.Test, judged map[models.Property]*models.Judgement) []store
 	}
 	return out
 }
+
+// noAnswer is the condition of that name in the weaknesses of locks.
+const noAnswer = "no-answer"
 
 // conditions are the faults that weaknesses may name, and whether the test is sure to
 // bring them about. Contention is always there. A schedule that was given, or that is a

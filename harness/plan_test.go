@@ -102,15 +102,21 @@ func TestExpectations(t *testing.T) {
 		{"local-mutex", "read-write", "none", "everysec", 1, models.MutualExclusion, valid},
 		{"uuid-lua", "read-write", "kill-node", "always", 5, models.MutualExclusion, valid},
 		{"uuid-lua", "read-write", "kill-node", "none", 5, models.MutualExclusion, either},
+		{"setnx", "read-write", "no answer", "everysec", 5, models.Liveness, either}, // a SETNX may have been executed
+		{"setnx", "read-write", "no answer", "everysec", 5, models.MutualExclusion, valid},
+		{"uuid-lua", "read-write", "no answer", "everysec", 5, models.Liveness, valid},
+		{"setnx-expire", "read-write", "hang-worker", "everysec", 5, models.Liveness, valid},
+		{"setnx-expire-all", "read-write", "hang-worker", "everysec", 5, models.Liveness, violated},
+		{"setnx", "read-write", "hang-worker", "everysec", 5, models.Liveness, violated},
 		{"jedis-spin", "local-var", "none", "everysec", 2, models.LinearizableStock, violated},
 		{"jedis-spin", "local-var", "none", "everysec", 1, models.LinearizableStock, valid},
 	} {
 		test := &store.Test{Lock: c.lock, Deduct: c.deduct, Persistence: c.persistence, Clients: c.clients}
-		if c.nemesis != "none" {
+		if c.nemesis != "none" && c.nemesis != "no answer" {
 			test.Nemesis = []string{c.nemesis}
 		}
 		for _, verdict := range []models.Verdict{models.Valid, models.Violated, models.Unknown} {
-			got := harness.Expect(test, map[models.Property]*models.Judgement{c.property: {Verdict: verdict}})
+			got := harness.Expect(test, map[models.Property]*models.Judgement{c.property: {Verdict: verdict}}, c.nemesis == "no answer")
 			if len(got) != 1 || got[0].Expected != c.want {
 				t.Errorf("%s+%s under %s: %s expected %+v, want %s", c.lock, c.deduct, c.nemesis, c.property, got, c.want)
 				break
@@ -125,7 +131,7 @@ func TestExpectations(t *testing.T) {
 
 // TestWeaknessesNameRealFaults: what an expectation names must exist, or it is never met.
 func TestWeaknessesNameRealFaults(t *testing.T) {
-	conditions := []string{"none", "storm", "restart-empty"} // that are no kinds of faults
+	conditions := []string{"none", "storm", "restart-empty", "no-answer"} // that are no kinds of faults
 	for _, l := range locks.All() {
 		for _, w := range l.Weaknesses {
 			if _, ok := nemesis.Find(w.Fault); !ok && !slices.Contains(conditions, w.Fault) {

@@ -43,7 +43,7 @@ func TestRegistryHasEveryLockOfTheSeeds(t *testing.T) {
 func TestMetaIsWhole(t *testing.T) {
 	t.Parallel()
 	faults := []string{
-		"none", "restart-empty", "pause-client", "kill-client", "hang-worker", "pause-node", "kill-node", "power-loss",
+		"none", "restart-empty", "no-answer", "pause-client", "kill-client", "hang-worker", "pause-node", "kill-node", "power-loss",
 		"partition-client", "partition-replica", "partition-primary", "isolate-node", "cut-one-way", "slow-node", "slow-wire",
 		"drop-reply", "delay-reply", "delay-request", "reset-connection", "failover", "stale-promotion", "clock-node",
 		"clock-client", "fill-memory", "flush", "delete-key", "script-flush", "misconfigure-client", "storm",

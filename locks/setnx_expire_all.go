@@ -16,7 +16,7 @@ func setnxExpireAll() Spec {
 	known = known.will(killClient, prolonged, liveness).
 		mayOverlap(pauseClient, uncontended).may(pauseClient, uncontended, ownership, leaseExclusion).
 		misdeletesLate().forgottenPlain().orphaned().
-		onOneServer(traits{expires: true, orphans: true, deletes: true})
+		onOneServer(traits{expires: true, orphans: true, deletes: true, endless: true})
 	meta := Meta{
 		Name:       "setnx-expire-all",
 		Summary:    `SETNX "lock" every 100 ms, and EXPIRE by every contender, winner or not; released by DEL`,

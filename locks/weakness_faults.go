@@ -26,6 +26,9 @@ const (
 	hangWorker         = "hang-worker"
 	misconfigureClient = "misconfigure-client"
 	storm              = "storm"
+	// noAnswer is no fault of the schedule: some operation ended without its outcome known,
+	// whatever the reason, be it that the machine stood still.
+	noAnswer = "no-answer"
 )
 
 // traits are what decides how a lock on one Redis fares under the faults.
@@ -34,7 +37,7 @@ type traits struct {
 	orphans bool // its key has none, or gets one too late: a lock that nobody knows of stays for ever
 	deletes bool // its release may free another's lock: a plain DEL, or a token that others have too
 	renews  bool // its holder prolongs its lease
-	endless bool // and for ever, if it hangs
+	endless bool // its lease is prolonged for as long as it hangs, by itself or by others
 }
 
 // effect is what a group of faults does to the locks that have a trait.
@@ -52,7 +55,7 @@ func orphans(t traits) bool   { return t.orphans }
 func deletes(t traits) bool   { return t.deletes }
 func late(t traits) bool      { return t.deletes && t.expires }
 func outstays(t traits) bool  { return t.expires && !t.renews }
-func unbounded(t traits) bool { return t.orphans || t.endless }
+func unbounded(t traits) bool { return !t.expires || t.endless }
 
 // operator are faults after which the key is gone; promotion those after which another
 // server answers, or two do; slow those that let commands or replies arrive late;
@@ -71,7 +74,7 @@ func slow() []string {
 
 func unanswered() []string {
 	return append([]string{
-		dropReply, resetConnection, partitionClient, powerLoss, failover, stalePromotion,
+		noAnswer, dropReply, resetConnection, partitionClient, powerLoss, failover, stalePromotion,
 		partitionPrimary, isolateNode, cutOneWay,
 	}, slow()...)
 }
@@ -90,7 +93,7 @@ func effects() []effect {
 		{[]string{clockClient}, func(t traits) bool { return t.renews }, "a clock that stands back renews too late, and knows of no loss", true, nil},
 		{cut, expires, "a holder that is cut off works on, or learns of its loss at the very end of its lease", true, nil},
 		{slow(), expires, "the holder waits, for its grant or for the stock, for longer than the lease lasts", true, nil},
-		{append(cut, slow()...), late, "a release that comes late frees the lock of whoever has it by then", true, []string{leaseExclusion, ownership}},
+		{append(append(cut, noAnswer), slow()...), late, "a release that comes late frees the lock of whoever has it by then", true, []string{leaseExclusion, ownership}},
 		{[]string{hangWorker}, outstays, "the lock expires while its holder hangs in the section", true, nil},
 		{[]string{hangWorker}, late, "the worker that hung frees the lock of whoever has it by then", false, []string{leaseExclusion, ownership}},
 		{unanswered(), orphans, "an acquire or a release of unknown outcome leaves a lock that nobody gives back, without a TTL", false, []string{liveness}},
