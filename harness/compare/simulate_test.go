@@ -12,7 +12,7 @@ import (
 	"picklock/models"
 )
 
-var nightPairs = flag.Int("nights", 200, "simulated pairs of nights in each simulation")
+var nightPairs = flag.Int("nights", 80, "simulated pairs of nights in each simulation")
 
 // world is what a simulated matrix measures: what is the same in every night, and how
 // much the nights, the cells and the runs differ.
