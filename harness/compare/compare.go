@@ -199,6 +199,9 @@ func (s *Snapshot) Diff(b *Snapshot) *Difference {
 		d.add(Item{Kind: Incomplete, Severity: Doubt, Says: "no cell is on both sides: nothing was compared"})
 	}
 	d.judgeRates()
+	if s.crowded(b) {
+		d.pairs = nil // see remarks
+	}
 	d.judgeSpeeds()
 	d.remarks(s, b)
 	slices.SortStableFunc(d.Items, inOrder)

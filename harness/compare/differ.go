@@ -312,7 +312,10 @@ func (d *differ) remarks(a, b *Snapshot) {
 	if d.short > 0 {
 		note("Performance of %s not compared: the loads took different times.", counted(d.short, "cell"))
 	}
-	if d.Cells > 0 && d.Speeds == 0 {
+	switch {
+	case a.crowded(b):
+		note("Performance not compared: %s ran side by side before, and %d now.", counted(a.Jobs, "test"), b.Jobs)
+	case d.Cells > 0 && d.Speeds == 0:
 		note("Performance not compared: it takes %d cells that were measured on both sides to tell a slow lock from a slow machine.", fewest)
 	}
 	for _, s := range d.Machine {

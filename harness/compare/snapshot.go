@@ -20,8 +20,13 @@ type Snapshot struct {
 	Shard   string
 	Missing int               // runs that the plan has and the matrix has not
 	About   map[string]string // versions, image digest, host; nil in a baseline
+	Jobs    int               // tests side by side; 0 in a baseline
 	Cells   []Cell            // by ID, each once
 }
+
+// crowded says that other numbers of tests ran side by side: they share the machine, and not
+// all locks mind alike.
+func (s *Snapshot) crowded(b *Snapshot) bool { return s.Jobs != 0 && b.Jobs != 0 && s.Jobs != b.Jobs }
 
 // Cell is one cell of a Snapshot.
 type Cell struct {
@@ -117,7 +122,7 @@ var ErrMatrix = errors.New("a matrix that contradicts itself")
 // Take takes the snapshot of a matrix. Two cells of one ID are refused, which would have to
 // be compared with the same one, and rates that cannot be: ErrMatrix.
 func Take(m *matrix.Matrix) (*Snapshot, error) {
-	s := &Snapshot{Name: m.Name, Plan: m.Plan, Started: m.Started, Shard: m.Shard, Missing: m.Missing, About: m.About}
+	s := &Snapshot{Name: m.Name, Plan: m.Plan, Started: m.Started, Shard: m.Shard, Missing: m.Missing, About: m.About, Jobs: m.Jobs}
 	for i := range m.Cells {
 		s.Cells = append(s.Cells, take(&m.Cells[i]))
 	}

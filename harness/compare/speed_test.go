@@ -103,6 +103,12 @@ func TestNotCompared(t *testing.T) {
 			t.Errorf("%s: %s, notes %q", name, kinds(d), d.Notes)
 		}
 	}
+	crowded := quiet(2, func(_ string, r *matrix.Run) { r.Measures.Availability /= 2 })
+	before := quiet(1, func(_ string, r *matrix.Run) { r.Measures.SalesPerS *= 3 })
+	before.Jobs, crowded.Jobs = 4, 9
+	if d := diffed(t, before, crowded); d.Speeds != 0 || !strings.Contains(strings.Join(d.Notes, "\n"), "ran side by side before, and 9 now") {
+		t.Errorf("as if as many tests had run side by side: %d, %q", d.Speeds, d.Notes)
+	}
 	few := of(quiet(1, nil).Cells[:5]...)
 	if d := diffed(t, few, few); d.Speeds != 0 || !strings.Contains(strings.Join(d.Notes, "\n"), "it takes 6 cells") {
 		t.Errorf("five cells were compared: %d, %q", d.Speeds, d.Notes)
