@@ -9,17 +9,17 @@ func quantiles(all []int64, qs ...float64) []float64 {
 	out := make([]float64, len(qs))
 	for i, q := range qs {
 		if len(all) > 0 {
-			out[i] = float64(nth(all, max(0, int(math.Ceil(q*float64(len(all))))-1))) / 1e6
+			out[i] = float64(Nth(all, max(0, int(math.Ceil(q*float64(len(all))))-1))) / 1e6
 		}
 	}
 	return out
 }
 
-// nth puts the n-th smallest (from 0) of all at its place, what is less before it and what
+// Nth puts the n-th smallest (from 0) of all at its place, what is less before it and what
 // is more behind it, and gives it. (Hoare: Algorithm 65, find. The pivot is the middle one
 // of three; if halving goes badly for long, a heap would do better, but what is measured
 // here nobody chooses.)
-func nth(all []int64, n int) int64 {
+func Nth(all []int64, n int) int64 {
 	low, high := 0, len(all)-1
 	for low < high {
 		pivot := median(all[low], all[low+(high-low)/2], all[high])

@@ -98,7 +98,8 @@ type (
 	}
 	chartView struct {
 		File, Title string
-		SVG         template.HTML
+		Says        string        // the main figures in words
+		SVG         template.HTML // empty: there is nothing to draw
 	}
 	faultRow struct {
 		fault
@@ -110,7 +111,7 @@ type (
 	}
 )
 
-func newPage(r *store.Result, h *history.History, links []Link, drawn func() ([]chartView, error)) (*page, error) {
+func newPage(r *store.Result, h *history.History, links []Link, seen *views) (*page, error) {
 	p := &page{Test: &r.Test, Recipe: recipe(&r.Test), Rerun: strings.Split(r.Rerun, " ")}
 	if err := p.assets(); err != nil {
 		return nil, err
@@ -122,14 +123,14 @@ func newPage(r *store.Result, h *history.History, links []Link, drawn func() ([]
 	p.verdict(r, fs)
 	var d *derived
 	if h != nil {
-		d = derive(h)
+		d = seen.derived()
 		p.derived = d
 		data, err := encode(r, h, d, fs, maxOperations)
 		if err != nil {
 			return nil, err
 		}
 		p.Data = template.JS(`"` + string(data) + `"`) // base64: there is nothing to escape
-		if p.Charts, err = drawn(); err != nil {
+		if p.Charts, err = seen.charts(); err != nil {
 			p.Notices = append(p.Notices, notice{"A chart is missing.", err.Error()})
 		}
 		p.stock(h)

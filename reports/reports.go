@@ -40,16 +40,28 @@ type Link struct {
 	Property models.Property
 }
 
-// Write writes report.html, charts/throughput.svg, charts/latency.svg and a page
+// views are what the page and the files beside it show of a history, each made once.
+type views struct {
+	derived func() *derived
+	charts  func() ([]chartView, error)
+}
+
+func newViews(r *store.Result, h *history.History) *views {
+	v := &views{derived: sync.OnceValue(func() *derived { return derive(h) })}
+	v.charts = sync.OnceValues(func() ([]chartView, error) { return charts(r, h, v.derived()) })
+	return v
+}
+
+// Write writes report.html, charts/<name>.svg for each chart that shows something and a page
 // porcupine-<property>-<object>.html for each picture into the existing folder dir.
 // Where h is nil, whatever needs the history is left out. What cannot be drawn does
 // not keep the report from being written: the error then says what is missing from it.
 func Write(dir string, r *store.Result, h *history.History) error {
 	links, missing := writePictures(dir, r, h)
-	drawn := sync.OnceValues(func() ([]chartView, error) { return charts(r, h) })
+	seen := newViews(r, h)
 	var others errgroup.Group
 	if h != nil {
-		others.Go(func() error { return writeCharts(dir, drawn) })
+		others.Go(func() error { return writeCharts(dir, seen) })
 	}
 	names := []string{"results.json", "test.json", "history.jsonl", "junit.xml"}
 	if _, err := os.Stat(filepath.Join(dir, store.WireFile)); err == nil {
@@ -58,12 +70,12 @@ func Write(dir string, r *store.Result, h *history.History) error {
 	for _, name := range names {
 		links = append(links, Link{Text: name, Href: name})
 	}
-	err := writeFile(filepath.Join(dir, ReportFile), func(w io.Writer) error { return writePage(w, dir, r, h, links, drawn) })
+	err := writeFile(filepath.Join(dir, ReportFile), func(w io.Writer) error { return writePage(w, dir, r, h, links, seen) })
 	return errors.Join(err, missing, others.Wait())
 }
 
-func writeCharts(dir string, drawn func() ([]chartView, error)) error {
-	cs, err := drawn()
+func writeCharts(dir string, seen *views) error {
+	cs, err := seen.charts()
 	if len(cs) == 0 {
 		return err
 	}
@@ -71,6 +83,9 @@ func writeCharts(dir string, drawn func() ([]chartView, error)) error {
 		return errors.Join(err, fmt.Errorf("make the folder for charts: %w", e))
 	}
 	for _, c := range cs {
+		if c.SVG == "" {
+			continue
+		}
 		err = errors.Join(err, writeFile(filepath.Join(dir, "charts", c.File), func(w io.Writer) error {
 			_, e := io.WriteString(w, string(c.SVG))
 			return e
@@ -145,13 +160,13 @@ func safeName(s string) string {
 // HTML writes the report as one self-contained page: it loads nothing, and only its
 // links lead out of it. Where h is nil, there are no timeline, charts or pictures.
 func HTML(w io.Writer, r *store.Result, h *history.History, links []Link) error {
-	return writePage(w, "", r, h, links, func() ([]chartView, error) { return charts(r, h) })
+	return writePage(w, "", r, h, links, newViews(r, h))
 }
 
 // writePage writes the page of the test whose folder dir is; empty: what only the folder has
 // is left out.
-func writePage(w io.Writer, dir string, r *store.Result, h *history.History, links []Link, drawn func() ([]chartView, error)) error {
-	p, err := newPage(r, h, links, drawn)
+func writePage(w io.Writer, dir string, r *store.Result, h *history.History, links []Link, seen *views) error {
+	p, err := newPage(r, h, links, seen)
 	if err != nil {
 		return fmt.Errorf("prepare the report: %w", err)
 	}

@@ -7,7 +7,8 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// secondTicks marks round seconds, countTicks round counts, decadeTicks powers of ten.
+// secondTicks marks round seconds, countTicks round counts, percentTicks quarters of a
+// hundred, decadeTicks powers of ten.
 type secondTicks struct{}
 
 func (secondTicks) Ticks(lo, hi float64) []plot.Tick {
@@ -32,11 +33,21 @@ func (countTicks) Ticks(lo, hi float64) []plot.Tick {
 	return ts
 }
 
+type percentTicks struct{}
+
+func (percentTicks) Ticks(_, _ float64) []plot.Tick {
+	var ts []plot.Tick
+	for v := 0; v <= 100; v += 25 {
+		ts = append(ts, plot.Tick{Value: float64(v), Label: strconv.Itoa(v)})
+	}
+	return ts
+}
+
 type decadeTicks struct{}
 
 func (decadeTicks) Ticks(lo, hi float64) []plot.Tick {
 	var ts []plot.Tick
-	for e := int(math.Round(math.Log10(lo))); math.Pow10(e) <= hi; e++ {
+	for e := int(math.Ceil(math.Log10(lo) - 1e-9)); math.Pow10(e) <= hi; e++ {
 		v := math.Pow10(e)
 		ts = append(ts, plot.Tick{Value: v, Label: strconv.FormatFloat(v, 'f', max(0, -e), 64)})
 	}
@@ -44,20 +55,15 @@ func (decadeTicks) Ticks(lo, hi float64) []plot.Tick {
 }
 
 // niceStep rounds up to 1, 2 or 5 times a power of ten, and says how many decimals
-// multiples of it need.
+// multiples of it need. It does not go below 0.00001.
 func niceStep(least float64) (step float64, decimals int) {
-	step, decimals = 1000, 0
-	for _, s := range []struct {
-		step     float64
-		decimals int
-	}{
-		{1e-5, 5}, {2e-5, 5}, {5e-5, 5}, {1e-4, 4}, {2e-4, 4}, {5e-4, 4}, {1e-3, 3}, {2e-3, 3}, {5e-3, 3},
-		{0.01, 2}, {0.02, 2}, {0.05, 2}, {0.1, 1}, {0.2, 1}, {0.5, 1}, {1, 0}, {2, 0}, {5, 0}, {10, 0},
-		{20, 0}, {50, 0}, {100, 0}, {200, 0}, {500, 0},
-	} {
-		if s.step >= least {
-			return s.step, s.decimals
+	for e := -5; e < 15; e++ {
+		for _, m := range [...]float64{1, 2, 5} {
+			// Divided, not multiplied: 0.1 must be 0.1.
+			if step = m * math.Pow10(max(e, 0)) / math.Pow10(max(-e, 0)); step >= least {
+				return step, max(-e, 0)
+			}
 		}
 	}
-	return step, decimals
+	return step, 0
 }
