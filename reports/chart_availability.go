@@ -14,10 +14,10 @@ func availability(c *chartData) figure {
 		return figure{says: nobodyGot(0)}
 	}
 	a := c.available()
-	s := c.overTime("of the windows of 100 ms, %")
+	s := c.overTime("% of windows of 100 ms")
 	s.spans(s.X.Min, s.X.Max, 0, 106)
 	s.Y.Tick.Marker = percentTicks{}
-	c.plot(s, []series{{"available", a.shares(), inkMain, nil, true}})
+	c.plot(s, []series{{"available", a.shares(), inkMain, nil, true, false}})
 	return figure{"Steps over time; the faults are shaded.", c.availabilityInWords(a), s}
 }
 

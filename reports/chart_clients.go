@@ -77,7 +77,7 @@ func (c *chartData) overClients(cols []column, yLabel string) *sheet {
 		ticks = append(ticks, plot.Tick{Value: (from + to) / 2, Label: cols[i].name})
 		s.X.Max = to
 	}
-	s.X.Min, s.X.Tick.Marker, s.X.Tick.LineStyle.Width = 0, ticks, 0
+	s.X.Min, s.X.Tick.Marker = 0, ticks
 	return s
 }
 

@@ -20,7 +20,7 @@ func fairness(c *chartData) figure {
 	for i := range cols {
 		most = max(most, cols[i].most)
 	}
-	s.counts(float64(most) * 1.1) // room for numbers
+	s.fromZero(float64(most)*1.1, 1) // room for numbers
 	style := s.words(11.5, inkText, s.X.Tick.Label)
 	style.XAlign, style.YAlign = draw.XCenter, draw.YBottom
 	s.Add(plotFunc(func(to draw.Canvas, p *plot.Plot) {

@@ -3,33 +3,34 @@ package reports
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // latency charts how long the acquires took that succeeded, by the window in which they
 // returned.
 func latency(c *chartData) figure {
-	m := &c.result.Measures
 	if total(c.grants) == 0 {
 		return figure{says: nobodyGot(c.asked)}
 	}
+	whole := spreadOf(slices.Concat(c.waits...))
 	all, least := c.latencies()
-	s := c.overTime("acquire, ms (log scale)")
+	s := c.overTime("acquire (log scale)")
 	s.decades(least, highest(all))
 	c.plot(s, all)
 	return figure{
 		"Steps over time on a logarithmic scale; the faults are shaded.",
 		fmt.Sprintf("Half of the %s took at most %s, 95%% at most %s, 99%% at most %s; the longest took %s.",
-			plural(m.Grants, "grant", "grants"), inMS(m.AcquireP50MS), inMS(m.AcquireP95MS), inMS(m.AcquireP99MS), inMS(m.AcquireMaxMS)), s,
+			plural(total(c.grants), "grant", "grants"), inMS(whole.p50), inMS(whole.p95), inMS(whole.p99), inMS(whole.max)), s,
 	}
 }
 
 // latencies gives the lines in ms, and the least value that a logarithmic axis needs.
 func (c *chartData) latencies() (all []series, least float64) {
 	all = []series{
-		{"longest", make([]float64, c.n), inkThird, dotted, false},
-		{"p99", make([]float64, c.n), inkFourth, dashDot, false},
-		{"p95", make([]float64, c.n), inkSecond, dashed, false},
-		{"p50", make([]float64, c.n), inkMain, nil, false},
+		{"longest", make([]float64, c.n), inkThird, nil, false, true},
+		{"p99", make([]float64, c.n), inkFourth, dashDot, false, false},
+		{"p95", make([]float64, c.n), inkSecond, dashed, false, false},
+		{"p50", make([]float64, c.n), inkMain, nil, false, false},
 	}
 	least = math.Inf(1)
 	for w := range c.n {

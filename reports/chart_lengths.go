@@ -46,13 +46,13 @@ func lengths(c *chartData) figure {
 	}
 	edges, ttl := binEdges(), time.Duration(c.result.Test.TTL)
 	first, last := l.shown(&edges, int64(ttl))
-	s := newSheet(c.fonts, "length, ms (log scale)", "number (log scale)")
+	s := newSheet(c.fonts, "length (log scale)", "number (log scale)")
 	most := 0
 	for i := first; i <= last; i++ {
 		most = max(most, l.within[i], l.overstayed[i], l.leases[i])
 	}
 	s.spans(float64(edges[first])/1e6, float64(edges[last+1])/1e6, 0.6, math.Pow(10, math.Ceil(math.Log10(float64(max(most, 10)))))*1.05)
-	s.X.Scale, s.X.Tick.Marker = plot.LogScale{}, decadeTicks{}
+	s.X.Scale, s.X.Tick.Marker = plot.LogScale{}, lengthTicks{}
 	s.Y.Scale, s.Y.Tick.Marker = plot.LogScale{}, decadeTicks{}
 	s.Add(plotFunc(func(to draw.Canvas, p *plot.Plot) { l.draw(to, p, &edges, first, last) }))
 	s.keys = []key{{"holds that ended within their lease", func(to draw.Canvas) { plainBar(to, to.Rectangle) }}}
@@ -128,6 +128,13 @@ func (l *lengthCounts) draw(to draw.Canvas, p *plot.Plot, edges *[bins + 1]int64
 	at := func(i int) vg.Length { return to.X(p.X.Norm(float64(edges[i]) / 1e6)) }
 	up := func(n int) vg.Length { return to.Y(p.Y.Norm(max(float64(n), p.Y.Min))) }
 	var outline []vg.Point
+	flush := func() {
+		if n := len(outline); n > 0 {
+			outline = append(outline, vg.Point{X: outline[n-1].X, Y: to.Min.Y})
+			to.StrokeLines(line(inkText, 1.6, dashed...), append([]vg.Point{{X: outline[0].X, Y: to.Min.Y}}, outline...))
+		}
+		outline = nil
+	}
 	for i := first; i <= last; i++ {
 		a, b := at(i), at(i+1)
 		middle := b - 1
@@ -138,9 +145,13 @@ func (l *lengthCounts) draw(to draw.Canvas, p *plot.Plot, edges *[bins + 1]int64
 		if l.within[i] > 0 {
 			plainBar(to, vg.Rectangle{Min: vg.Point{X: a + 1, Y: to.Min.Y}, Max: vg.Point{X: middle, Y: up(l.within[i])}})
 		}
+		if l.leases[i] == 0 {
+			flush()
+			continue
+		}
 		outline = append(outline, vg.Point{X: a, Y: up(l.leases[i])}, vg.Point{X: b, Y: up(l.leases[i])})
 	}
-	to.StrokeLines(line(inkText, 1.6, dashed...), outline)
+	flush()
 }
 
 func plainBar(c draw.Canvas, r vg.Rectangle) {
@@ -151,6 +162,8 @@ func plainBar(c draw.Canvas, r vg.Rectangle) {
 func (l *lengthCounts) inWords() string {
 	says := fmt.Sprintf("%s, the longest of %s; ", plural(l.n, "hold", "holds"), inMS(float64(l.longest)/1e6))
 	switch {
+	case l.over == 1:
+		return says + fmt.Sprintf("1 outlived its lease, by %s.", inMS(float64(l.longestOver)/1e6))
 	case l.over > 0:
 		return says + fmt.Sprintf("%d outlived their lease, at most by %s.", l.over, inMS(float64(l.longestOver)/1e6))
 	case l.expiring:

@@ -2,8 +2,10 @@ package reports
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"image/color"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
@@ -89,7 +91,12 @@ func (s *sheet) spans(xMin, xMax, yMin, yMax float64) {
 // svg draws the chart. name must be unique in the page.
 func (s *sheet) svg(name, title, desc string) ([]byte, error) {
 	s.place()
-	above := vg.Length(s.rows+1)*chartRow + 6
+	ticks := s.words(12.5, inkText, s.X.Tick.Label)
+	s.X.Tick.Marker = fitting{s.X.Tick.Marker, func(t plot.Tick) bool { return s.right(t.Value)+ticks.Width(t.Label)/2 <= chartWidth }}
+	above := vg.Length(s.rows)*chartRow + 6
+	if len(s.keys) > 0 || s.dark > 0 {
+		above += chartRow
+	}
 	canvas := vgsvg.New(chartWidth, chartBelow+chartHeight+above)
 	whole := draw.New(canvas)
 	whole.SetColor(inkPaper.light)
@@ -118,38 +125,49 @@ func (s *sheet) aligned(c draw.Canvas) draw.Canvas {
 	return c
 }
 
-// place finds a row for each tag, where none is written over another.
+// place finds a row for each tag, where none is written over another, and no line that
+// leads down goes through the words of another. Where not all find room with all of their
+// words, they go without.
 func (s *sheet) place() {
-	style := s.words(12.5, inkText, s.X.Tick.Label)
-	var free [maxTagRows]vg.Length
-	for i := range s.tags {
-		t := &s.tags[i]
-		t.row = -1
-		at := chartLeft + vg.Length(s.X.Norm(t.at))*(chartWidth-chartLeft-chartRight) + 3
-		for _, more := range []string{t.more, ""} {
-			width := style.Width(tagText(t.name, more)) + 8
-			x := min(at, chartWidth-width)
-			for row := 0; row < len(free) && t.row < 0; row++ {
-				if free[row] <= x {
-					t.row, t.x, t.more, free[row] = row, x, more, x+width
-					s.rows = max(s.rows, row+1)
-				}
-			}
-			if t.row >= 0 {
-				break
-			}
+	slices.SortStableFunc(s.tags, func(a, b tag) int { return cmp.Compare(a.at, b.at) })
+	if s.dark = s.placed(); s.dark > 0 {
+		for i := range s.tags {
+			s.tags[i].more = ""
 		}
-		if t.row < 0 {
-			s.dark++
-		}
+		s.dark = s.placed()
 	}
 }
 
-func tagText(name, more string) string {
-	if more == "" {
-		return name
+// placed gives the tags their rows and counts those that find none.
+func (s *sheet) placed() (dark int) {
+	style := s.words(12.5, inkText, s.X.Tick.Label)
+	var free [maxTagRows]vg.Length // where the words of each row end
+	s.rows = 0
+	for i := range s.tags {
+		t := &s.tags[i]
+		width := style.Width(t.name) + 8
+		if t.more != "" {
+			width = style.Width(t.name+" "+t.more) + 8
+		}
+		at := s.right(t.at)
+		t.row, t.x = maxTagRows, min(at+3, chartWidth-width)
+		for t.row > 0 && free[t.row-1] <= min(at, t.x) {
+			t.row--
+		}
+		if t.row == maxTagRows {
+			t.row = -1
+			dark++
+			continue
+		}
+		free[t.row] = t.x + width
+		s.rows = max(s.rows, t.row+1)
 	}
-	return name + " " + more
+	return dark
+}
+
+// right says how far right a value is on the chart.
+func (s *sheet) right(v float64) vg.Length {
+	return chartLeft + vg.Length(s.X.Norm(v))*(chartWidth-chartLeft-chartRight)
 }
 
 // above writes the keys and the tags, and draws the lines that lead down from the tags.

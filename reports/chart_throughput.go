@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -9,19 +10,19 @@ import (
 func throughput(c *chartData) figure {
 	all := c.rates()
 	s := c.overTime("per second")
-	s.counts(highest(all))
+	s.fromZero(highest(all), 0)
 	c.plot(s, all)
 	return figure{"Steps over time; the faults are shaded.", c.throughputInWords(all[0].values), s}
 }
 
 // rates leaves out what never happened, but for the sales.
 func (c *chartData) rates() []series {
-	all := []series{{"sales", c.perSecond(c.sales), inkMain, nil, true}}
+	all := []series{{"sales", c.perSecond(c.sales), inkMain, nil, true, false}}
 	if total(c.grants) > 0 {
-		all = append(all, series{"grants of a lock", c.perSecond(c.grants), inkSecond, dashed, false})
+		all = append(all, series{"grants of a lock", c.perSecond(c.grants), inkSecond, dashed, false, false})
 	}
 	if total(c.refused) > 0 {
-		all = append(all, series{"acquires that failed", c.perSecond(c.refused), inkThird, dotted, false})
+		all = append(all, series{"acquires that failed", c.perSecond(c.refused), inkThird, dotted, false, false})
 	}
 	return all
 }
@@ -29,8 +30,7 @@ func (c *chartData) rates() []series {
 func (c *chartData) throughputInWords(sales []float64) string {
 	n := total(c.sales)
 	if n == 0 {
-		return fmt.Sprintf("Nothing was sold in %s; %s, %s.", inSeconds(c.seconds()),
-			plural(total(c.grants), "grant", "grants"), plural(total(c.refused), "acquire failed", "acquires failed"))
+		return fmt.Sprintf("Nothing was sold in %s; %s, %s.", inSeconds(c.seconds()), c.granted(), c.failed())
 	}
 	best, from, longest, since := 0.0, 0.0, 0.0, -1.0
 	for i, v := range sales {
@@ -49,11 +49,22 @@ func (c *chartData) throughputInWords(sales []float64) string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s (%s per second, at best %s), %s, %s.", plural(n, "sale", "sales"), rate(float64(n)/c.seconds()), rate(best),
-		plural(total(c.grants), "grant of a lock", "grants of a lock"), plural(total(c.refused), "acquire that failed", "acquires that failed"))
+		c.granted(), c.failed())
 	if longest > 0 {
 		fmt.Fprintf(&b, " Longest time without a sale: %s, from %s on.", inSeconds(longest), inSeconds(from))
 	}
 	return b.String()
+}
+
+func (c *chartData) granted() string {
+	return plural(total(c.grants), "grant of a lock", "grants of a lock")
+}
+
+func (c *chartData) failed() string {
+	if n := total(c.refused); n > 0 {
+		return plural(n, "acquire failed", "acquires failed")
+	}
+	return "no acquire failed"
 }
 
 // rate writes how often something happens.
@@ -61,7 +72,7 @@ func rate(v float64) string {
 	if v >= 100 {
 		return fmt.Sprintf("%.0f", v)
 	}
-	return fmt.Sprintf("%.1f", v)
+	return strconv.FormatFloat(v, 'g', 3, 64)
 }
 
 func inSeconds(s float64) string {

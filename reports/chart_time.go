@@ -1,7 +1,9 @@
 package reports
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -15,6 +17,15 @@ type series struct {
 	ink    ink
 	dashes []vg.Length
 	filled bool
+	wide   bool // and pale: it can be seen behind another
+}
+
+func (x *series) line() draw.LineStyle {
+	style := line(x.ink, 1.8, x.dashes...)
+	if x.wide {
+		style.Width, style.Color = 5, x.ink.alpha(0x80)
+	}
+	return style
 }
 
 // Dashes tell lines apart without colour.
@@ -29,9 +40,14 @@ func (c *chartData) overTime(yLabel string) *sheet {
 	s := newSheet(c.fonts, "seconds since the load began", yLabel)
 	s.X.Min, s.X.Max = 0, c.seconds()
 	s.X.Tick.Marker = secondTicks{}
+	bands := bandsOf(c.faults, c.seconds()/500)
+	s.Add(plotFunc(func(c draw.Canvas, p *plot.Plot) {
+		for i := range bands {
+			bands[i].draw(c, p)
+		}
+	}))
 	for i := range c.faults {
 		f := &c.faults[i]
-		s.Add(plotFunc(func(c draw.Canvas, p *plot.Plot) { band(c, p, f) }))
 		kind := []rune(plain(f.Kind))
 		if len(kind) > 24 {
 			kind = append(kind[:23], '…')
@@ -41,17 +57,49 @@ func (c *chartData) overTime(yLabel string) *sheet {
 	return s
 }
 
-// band draws a fault; the edges of one that is not proven to have landed are dashed.
-func band(c draw.Canvas, p *plot.Plot, f *fault) {
-	from, to := c.X(p.X.Norm(f.From)), c.X(p.X.Norm(f.To))
+// band is a fault behind the data.
+type band struct {
+	from, to     float64 // s since the load began
+	landed, open bool
+}
+
+// maxBands bounds the bands that stand for one fault each: every chart over time has them.
+const maxBands = 100
+
+// bandsOf gives a band for each fault; of more than maxBands those that are less than near
+// seconds apart share one, which is proven if all of them are.
+func bandsOf(fs []fault, near float64) []band {
+	bands := make([]band, 0, len(fs))
+	for i := range fs {
+		bands = append(bands, band{fs[i].From, fs[i].To, fs[i].Landed, fs[i].Open})
+	}
+	if len(bands) <= maxBands {
+		return bands
+	}
+	slices.SortStableFunc(bands, func(a, b band) int { return cmp.Compare(a.from, b.from) })
+	joined := bands[:1]
+	for _, b := range bands[1:] {
+		last := &joined[len(joined)-1]
+		if b.from-last.to >= near {
+			joined = append(joined, b)
+			continue
+		}
+		last.to, last.landed, last.open = max(last.to, b.to), last.landed && b.landed, last.open || b.open
+	}
+	return joined
+}
+
+// draw gives what is not proven to have landed dashed edges.
+func (b *band) draw(c draw.Canvas, p *plot.Plot) {
+	from, to := c.X(p.X.Norm(b.from)), c.X(p.X.Norm(b.to))
 	from, to = min(max(from, c.Min.X), c.Max.X), min(max(to, c.Min.X), c.Max.X)
 	edge := line(inkFault, 1)
-	if !f.Landed {
+	if !b.landed {
 		edge.Dashes = []vg.Length{3, 3}
 	}
 	fill(c, vg.Rectangle{Min: vg.Point{X: from, Y: c.Min.Y}, Max: vg.Point{X: max(to, from+2), Y: c.Max.Y}}, inkFault.alpha(0x30))
 	c.StrokeLine2(edge, from, c.Min.Y, from, c.Max.Y)
-	if !f.Open && to > from+2 {
+	if !b.open && to > from+2 {
 		c.StrokeLine2(edge, to, c.Min.Y, to, c.Max.Y)
 	}
 }
@@ -65,7 +113,7 @@ func (c *chartData) plot(s *sheet, all []series) {
 				if x.filled {
 					fill(to, to.Rectangle, x.ink.alpha(0x38))
 				}
-				to.StrokeLine2(line(x.ink, 2, x.dashes...), to.Min.X, to.Center().Y, to.Max.X, to.Center().Y)
+				to.StrokeLine2(x.line(), to.Min.X, to.Center().Y, to.Max.X, to.Center().Y)
 			}})
 		}
 	}
@@ -80,7 +128,7 @@ func (c *chartData) steps(to draw.Canvas, p *plot.Plot, x *series) {
 			to.FillPolygon(x.ink.alpha(0x38), append(area, vg.Point{X: run[len(run)-1].X, Y: to.Min.Y}))
 		}
 		if len(run) > 0 {
-			to.StrokeLines(line(x.ink, 1.8, x.dashes...), run)
+			to.StrokeLines(x.line(), run)
 		}
 		run = nil
 	}
@@ -109,18 +157,21 @@ func highest(all []series) float64 {
 	return most
 }
 
-// counts gives the vertical axis from 0.
-func (s *sheet) counts(most float64) {
-	s.spans(s.X.Min, s.X.Max, 0, max(most*1.06, 1))
-	s.Y.Tick.Marker = countTicks{}
+// fromZero gives the vertical axis a linear scale whose steps are no less than least.
+func (s *sheet) fromZero(most, least float64) {
+	if most <= 0 {
+		most = 1
+	}
+	s.spans(s.X.Min, s.X.Max, 0, most*1.06)
+	s.Y.Tick.Marker = countTicks{least}
 }
 
-// decades gives the vertical axis whole powers of ten, at least two of them.
+// decades gives the vertical axis, in ms, whole powers of ten, at least two of them.
 func (s *sheet) decades(least, most float64) {
 	if most <= 0 { // nothing to show: an empty chart still has an axis
 		least, most = 1, 100
 	}
 	least = math.Pow(10, math.Floor(math.Log10(max(least, 0.001))))
 	s.spans(s.X.Min, s.X.Max, least, math.Pow(10, math.Ceil(math.Log10(max(most, 100*least)))+0.02))
-	s.Y.Scale, s.Y.Tick.Marker = plot.LogScale{}, decadeTicks{}
+	s.Y.Scale, s.Y.Tick.Marker = plot.LogScale{}, lengthTicks{}
 }

@@ -16,7 +16,7 @@ func waiting(c *chartData) figure {
 		return figure{says: nobodyGot(c.asked)}
 	}
 	cols := c.columns()
-	s := c.overClients(cols, "acquire, ms (log scale)")
+	s := c.overClients(cols, "acquire (log scale)")
 	least, most := math.Inf(1), 0.0
 	for i := range cols {
 		if cols[i].grants > 0 {

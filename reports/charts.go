@@ -17,7 +17,7 @@ type chartKind struct {
 // chartKinds are all charts in the order of the page: a new one is a file and a line here.
 func chartKinds() []chartKind {
 	return []chartKind{
-		{"throughput", "Sales and grants per second", throughput},
+		{"throughput", "Throughput: sales and grants per second", throughput},
 		{"latency", "How long an acquire takes (those that succeeded, by the time they returned)", latency},
 		{"availability", "Availability: was a lock held or granted?", availability},
 		{"waiting", "Waiting time of each client", waiting},

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 
@@ -8,7 +9,7 @@ import (
 )
 
 // secondTicks marks round seconds, countTicks round counts, percentTicks quarters of a
-// hundred, decadeTicks powers of ten.
+// hundred, decadeTicks powers of ten, lengthTicks powers of ten of ms.
 type secondTicks struct{}
 
 func (secondTicks) Ticks(lo, hi float64) []plot.Tick {
@@ -21,10 +22,10 @@ func (secondTicks) Ticks(lo, hi float64) []plot.Tick {
 	return ts
 }
 
-type countTicks struct{}
+type countTicks struct{ least float64 } // step
 
-func (countTicks) Ticks(lo, hi float64) []plot.Tick {
-	step, decimals := niceStep((hi - lo) / 5)
+func (c countTicks) Ticks(lo, hi float64) []plot.Tick {
+	step, decimals := niceStep(max((hi-lo)/5, c.least))
 	var ts []plot.Tick
 	for n := 0; float64(n)*step <= hi; n++ {
 		v := float64(n) * step
@@ -50,6 +51,39 @@ func (decadeTicks) Ticks(lo, hi float64) []plot.Tick {
 	for e := int(math.Ceil(math.Log10(lo) - 1e-9)); math.Pow10(e) <= hi; e++ {
 		v := math.Pow10(e)
 		ts = append(ts, plot.Tick{Value: v, Label: strconv.FormatFloat(v, 'f', max(0, -e), 64)})
+	}
+	return ts
+}
+
+type lengthTicks struct{}
+
+func (lengthTicks) Ticks(lo, hi float64) []plot.Tick {
+	ts := decadeTicks{}.Ticks(lo, hi)
+	for i := range ts {
+		switch v := ts[i].Value; {
+		case v >= 999:
+			ts[i].Label = fmt.Sprintf("%.0f s", v/1000)
+		case v >= 0.99:
+			ts[i].Label = fmt.Sprintf("%.0f ms", v)
+		default:
+			ts[i].Label = fmt.Sprintf("%.0f µs", v*1000)
+		}
+	}
+	return ts
+}
+
+// fitting leaves out labels for which there is no room on the right of a chart.
+type fitting struct {
+	plot.Ticker
+	fits func(plot.Tick) bool
+}
+
+func (f fitting) Ticks(lo, hi float64) []plot.Tick {
+	ts := f.Ticker.Ticks(lo, hi)
+	for i := range ts {
+		if !f.fits(ts[i]) {
+			ts[i].Label = ""
+		}
 	}
 	return ts
 }
