@@ -17,7 +17,7 @@ func availability(c *chartData) figure {
 	s := c.overTime("% of windows of 100 ms")
 	s.spans(s.X.Min, s.X.Max, 0, 106)
 	s.Y.Tick.Marker = percentTicks{}
-	c.plot(s, []series{{"available", a.shares(), inkMain, nil, true, false}})
+	c.plot(s, []series{{name: "available", values: a.shares(), ink: inkMain, filled: true}})
 	return figure{"Steps over time; the faults are shaded.", c.availabilityInWords(a), s}
 }
 

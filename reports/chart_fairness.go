@@ -3,6 +3,7 @@ package reports
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -86,14 +87,17 @@ func (c *chartData) fairnessInWords() string {
 	if len(most.waits) == 0 {
 		return fmt.Sprintf("%s asked for a lock; none was granted one.", plural(n, "client", "clients"))
 	}
-	says := fmt.Sprintf("The one client, %d, was granted a lock %s.", most.number, times(len(most.waits)))
+	says, among := fmt.Sprintf("The one client, %d, was granted a lock %s.", most.number, times(len(most.waits))), ""
 	if n > 1 {
-		says = fmt.Sprintf("Of %d clients, client %d was granted a lock least often (%s), client %d most often (%s). Jain's index of the grants, 1 if they are even: %.3f among clients",
-			n, fewest.number, times(len(fewest.waits)), most.number, times(len(most.waits)), c.jain())
-		if j := c.result.Measures.Jain; j > 0 {
-			says += fmt.Sprintf(", %.3f among workers", j)
-		}
-		says += "."
+		says = fmt.Sprintf("Of %d clients, client %d was granted a lock least often (%s), client %d most often (%s).",
+			n, fewest.number, times(len(fewest.waits)), most.number, times(len(most.waits)))
+		among = fmt.Sprintf(" %.3f among clients,", c.jain())
+	}
+	if j := c.result.Measures.Jain; j > 0 {
+		among += fmt.Sprintf(" %.3f among workers,", j)
+	}
+	if among != "" {
+		says += " Jain's index of the grants, 1 if they are even:" + strings.TrimSuffix(among, ",") + "."
 	}
 	return says
 }

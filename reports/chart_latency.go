@@ -27,10 +27,10 @@ func latency(c *chartData) figure {
 // latencies gives the lines in ms, and the least value that a logarithmic axis needs.
 func (c *chartData) latencies() (all []series, least float64) {
 	all = []series{
-		{"longest", make([]float64, c.n), inkThird, nil, false, true},
-		{"p99", make([]float64, c.n), inkFourth, dashDot, false, false},
-		{"p95", make([]float64, c.n), inkSecond, dashed, false, false},
-		{"p50", make([]float64, c.n), inkMain, nil, false, false},
+		{name: "longest", values: make([]float64, c.n), ink: inkThird, wide: true},
+		{name: "p99", values: make([]float64, c.n), ink: inkFourth, dashes: dashDot},
+		{name: "p95", values: make([]float64, c.n), ink: inkSecond, dashes: dashed},
+		{name: "p50", values: make([]float64, c.n), ink: inkMain},
 	}
 	least = math.Inf(1)
 	for w := range c.n {

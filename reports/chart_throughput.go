@@ -17,12 +17,12 @@ func throughput(c *chartData) figure {
 
 // rates leaves out what never happened, but for the sales.
 func (c *chartData) rates() []series {
-	all := []series{{"sales", c.perSecond(c.sales), inkMain, nil, true, false}}
+	all := []series{{name: "sales", values: c.perSecond(c.sales), ink: inkMain, filled: true}}
 	if total(c.grants) > 0 {
-		all = append(all, series{"grants of a lock", c.perSecond(c.grants), inkSecond, dashed, false, false})
+		all = append(all, series{name: "grants of a lock", values: c.perSecond(c.grants), ink: inkSecond, dashes: dashed})
 	}
 	if total(c.refused) > 0 {
-		all = append(all, series{"acquires that failed", c.perSecond(c.refused), inkThird, dotted, false, false})
+		all = append(all, series{name: "acquires that failed", values: c.perSecond(c.refused), ink: inkThird, dashes: dotted})
 	}
 	return all
 }
