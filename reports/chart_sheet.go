@@ -115,7 +115,7 @@ func (s *sheet) svg(name, title, desc string) ([]byte, error) {
 // own business, and depends a little on the answer: so ask again.
 func (s *sheet) aligned(c draw.Canvas) draw.Canvas {
 	left, right, bottom, top := vg.Length(chartLeft), chartWidth-chartRight, vg.Length(chartBelow), vg.Length(chartBelow+chartHeight)
-	for range 4 {
+	for range 2 {
 		got := s.DataCanvas(c)
 		c.Min.X += left - got.Min.X
 		c.Max.X += right - got.Max.X

@@ -15,7 +15,8 @@ import (
 
 // randomTest is a history of workers that ask, sell and release as chance has it: with
 // failures, unknown outcomes, clients that die, lose their grants or believe what no reply
-// said. Every worker does one thing after the other.
+// said. Every worker does one thing after the other. In some of them all happens at whole
+// 20 ms, so that much falls on the edges of windows and bins.
 func randomTest(rng *rand.Rand, clients int) *history.History {
 	h := &history.History{Start: 5e9 + rng.Int64N(1e6), Complete: true, Stock: map[string]history.Levels{}}
 	length := []int64{60e6, 900e6, 7e9, 40e9, 400e9}[rng.IntN(5)] + rng.Int64N(1e9)
@@ -68,6 +69,25 @@ func randomTest(rng *rand.Rand, clients int) *history.History {
 		}
 		if rng.IntN(4) == 0 {
 			h.Deaths = append(h.Deaths, history.Death{Client: client, Time: h.Start + rng.Int64N(length)})
+		}
+	}
+	if rng.IntN(2) == 0 {
+		round := func(t *int64) {
+			if *t != history.Never {
+				*t -= (*t - h.Start) % 20e6
+			}
+		}
+		for i := range h.Operations {
+			o := &h.Operations[i]
+			round(&o.Invoke)
+			round(&o.Return)
+			o.From, o.Validity = o.Invoke, o.Validity-o.Validity%20e6+20e6
+		}
+		for i := range h.Deaths {
+			round(&h.Deaths[i].Time)
+		}
+		for i := range h.Losses {
+			round(&h.Losses[i].Time)
 		}
 	}
 	slices.SortStableFunc(h.Operations, func(a, b history.Operation) int { return int(min(1, max(-1, a.Invoke-b.Invoke))) })
