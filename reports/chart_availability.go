@@ -57,6 +57,9 @@ func (c *chartData) available() *availabilities {
 	next := int64(0)
 	for i := range c.d.Holds {
 		x := &c.d.Holds[i]
+		if x.Nested {
+			continue
+		}
 		from, to := max(x.From, c.Start), x.To
 		if to <= x.From { // no hold: what counts is that the lock was granted
 			if c.Operations[x.Acquire].Outcome != history.OutcomeOK {

@@ -90,8 +90,8 @@ func (c *chartData) lengthCounts() *lengthCounts {
 	for i := range c.d.Holds {
 		x := &c.d.Holds[i]
 		length := x.To - x.From
-		if length <= 0 {
-			continue // granted, but the client went away
+		if length <= 0 || x.Nested {
+			continue // the client was granted the lock but went away, or had it already
 		}
 		lease := x.vouched() - x.From
 		at := bin(length)

@@ -14,8 +14,8 @@ import (
 )
 
 // randomTest is a history of workers that ask, sell and release as chance has it: with
-// failures, unknown outcomes, clients that die, lose their grants or believe what no reply
-// said. Every worker does one thing after the other. In some of them all happens at whole
+// failures, unknown outcomes, nested acquires, clients that die, lose their grants or believe
+// what no reply said. Every worker does one thing after the other. In some of them all happens at whole
 // 20 ms, so that much falls on the edges of windows and bins.
 func randomTest(rng *rand.Rand, clients int) *history.History {
 	h := &history.History{Start: 5e9 + rng.Int64N(1e6), Complete: true, Stock: map[string]history.Levels{}}
@@ -55,13 +55,25 @@ func randomTest(rng *rand.Rand, clients int) *history.History {
 				case 1:
 					a.Belief = history.BelievesHeld
 				}
-				grant := a.ID
+				grant, depth := a.ID, 1
+				if a.Outcome == history.OutcomeOK && a.Belief == "" {
+					for validity := a.Validity; depth < 4 && rng.IntN(5) == 0; depth++ {
+						x := do(history.Acquire, grant)
+						if x.Validity = validity; x.Return == history.Never {
+							break // nobody asks again before he knows
+						}
+					}
+				}
 				if rng.IntN(3) > 0 {
 					d := do(history.Deduct, grant)
 					d.Sold = d.Outcome == history.OutcomeOK && rng.IntN(4) > 0
 				}
 				if rng.IntN(8) > 0 {
-					do(history.Release, grant)
+					for range depth - rng.IntN(2)*rng.IntN(2) {
+						if x := do(history.Release, grant); x.Outcome == history.OutcomeFail && rng.IntN(2) == 0 {
+							x.Code = history.CodeNotHeld
+						}
+					}
 				} else if rng.IntN(2) == 0 {
 					h.Losses = append(h.Losses, history.Loss{Grant: grant, Time: now})
 				}
@@ -200,6 +212,40 @@ func perClient(t *testing.T, seed uint64, h *history.History, n *reports.ChartNu
 	}
 }
 
+// givenBack is when a grant was given back as often as it was taken, or was said to be gone.
+func givenBack(h *history.History, grant int64) int64 {
+	depth, end := 0, h.End
+	for now := h.Start; now <= h.End; { // from one event to the next
+		next := h.End + 1
+		for _, o := range h.Operations {
+			if o.ID != grant && o.Grant != grant {
+				continue
+			}
+			took := o.Op == history.Acquire && o.Return == now && (o.Outcome == history.OutcomeOK && o.Belief != history.BelievesNot || o.Belief == history.BelievesHeld)
+			if took {
+				depth++
+			}
+			if o.Op == history.Release && o.Return == now && o.Outcome == history.OutcomeFail && o.Code == history.CodeNotHeld && depth > 0 {
+				return now
+			}
+			for _, t := range []int64{o.Invoke, o.Return} {
+				if t > now {
+					next = min(next, t)
+				}
+			}
+		}
+		for _, o := range h.Operations {
+			if o.Op == history.Release && o.Grant == grant && o.Invoke == now {
+				if depth--; depth <= 0 {
+					return now
+				}
+			}
+		}
+		now = next
+	}
+	return end
+}
+
 // lengthsOf spells out each hold.
 func lengthsOf(t *testing.T, seed uint64, h *history.History, n *reports.ChartNumbers) {
 	t.Helper()
@@ -209,15 +255,10 @@ func lengthsOf(t *testing.T, seed uint64, h *history.History, n *reports.ChartNu
 	}
 	for _, a := range h.Operations {
 		granted := a.Outcome == history.OutcomeOK
-		if a.Op != history.Acquire || a.Return == history.Never || a.Belief == history.BelievesNot || !granted && a.Belief != history.BelievesHeld {
+		if a.Op != history.Acquire || a.Grant != 0 || a.Return == history.Never || a.Belief == history.BelievesNot || !granted && a.Belief != history.BelievesHeld {
 			continue
 		}
-		end := h.End
-		for _, o := range h.Operations {
-			if o.Op == history.Release && o.Grant == a.ID {
-				end = min(end, o.Invoke)
-			}
-		}
+		end := min(h.End, givenBack(h, a.ID))
 		for _, x := range h.Deaths {
 			if x.Client == a.Client && x.Time >= a.Return {
 				end = min(end, x.Time)

@@ -36,6 +36,8 @@ type hold struct {
 	Remains int64
 	// Depth counts the holds of the same worker that were open when this one began.
 	Depth int
+	// Nested: the client had the lock already, by the same grant.
+	Nested bool
 }
 
 // derived is what a picture needs to know of a history.
@@ -119,8 +121,17 @@ func (d *derived) holds(h *history.History) {
 	// By the acquire that a grant is named after.
 	released := make([]int64, len(h.Operations)) // the first release's invocation plus one; 0: none
 	extended := make([]int64, len(h.Operations)) // the end of the prolonged lease
+	open := map[int][]int{}                      // by outer acquire: it and those on top of it that are open, where there are any
 	for i := range h.Operations {
 		o := &h.Operations[i]
+		if nested(o) && enters(o) {
+			if at, known := d.Index.Find(o.Grant); known {
+				if open[at] == nil {
+					open[at] = []int{at}
+				}
+				open[at] = append(open[at], i)
+			}
+		}
 		extends := o.Op == history.Extend && o.Outcome == history.OutcomeOK && o.Validity > 0
 		if o.Op != history.Release && !extends {
 			continue
@@ -130,6 +141,17 @@ func (d *derived) holds(h *history.History) {
 		case !known:
 		case extends:
 			extended[at] = max(extended[at], leaseStart(o)+o.Validity)
+		case len(open[at]) > 1: // it gives back what was taken last
+			all := open[at]
+			last := len(all) - 1
+			released[all[last]] = o.Invoke + 1
+			open[at] = all[:last]
+			if o.Outcome == history.OutcomeFail && o.Code == history.CodeNotHeld { // late news
+				for _, i := range all[:last] {
+					released[i] = o.Return + 1
+				}
+				open[at] = nil
+			}
 		case released[at] == 0 || o.Invoke < released[at]-1:
 			released[at] = o.Invoke + 1
 		}
@@ -143,11 +165,11 @@ func (d *derived) holds(h *history.History) {
 	for i := range h.Operations {
 		o := &h.Operations[i]
 		granted := o.Outcome == history.OutcomeOK
-		enters := granted && o.Belief != history.BelievesNot || o.Belief == history.BelievesHeld
+		enters := enters(o)
 		if o.Op != history.Acquire || o.Return == history.Never || !granted && !enters {
 			continue
 		}
-		x := hold{Acquire: i, Lane: d.LaneOf[i], From: o.Return, To: max(h.End, o.Return), Lease: o.Return}
+		x := hold{Acquire: i, Lane: d.LaneOf[i], From: o.Return, To: max(h.End, o.Return), Lease: o.Return, Nested: nested(o)}
 		switch {
 		case !granted:
 		case o.Validity <= 0:
@@ -161,7 +183,7 @@ func (d *derived) holds(h *history.History) {
 		if t, ok := deathAfter(h, o.Client, x.From); ok && t < x.To {
 			x.To, x.Ending = t, endDied
 		}
-		if t, ok := lost[o.ID]; ok && t < x.To {
+		if t, ok := lost[cmp.Or(o.Grant, o.ID)]; ok && t < x.To {
 			x.To, x.Ending = max(t, x.From), endLost
 		}
 		if !enters { // granted, but the client went away
@@ -176,6 +198,16 @@ func (d *derived) holds(h *history.History) {
 	slices.SortStableFunc(d.Holds, func(a, b hold) int { return cmp.Compare(a.From, b.From) })
 	d.cutRemains(h)
 	d.depths()
+}
+
+// enters says whether the client goes into the section after this acquire.
+func enters(o *history.Operation) bool {
+	return o.Return != history.Never && (o.Outcome == history.OutcomeOK && o.Belief != history.BelievesNot || o.Belief == history.BelievesHeld)
+}
+
+// nested says whether an acquire went on top of a grant that its worker already had.
+func nested(o *history.Operation) bool {
+	return o.Op == history.Acquire && o.Grant != 0 && o.Grant != o.ID
 }
 
 // cutRemains ends what remains of a lease where the lock was granted anew: it cannot
