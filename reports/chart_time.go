@@ -52,7 +52,7 @@ func (c *chartData) overTime(yLabel string) *sheet {
 		if len(kind) > 24 {
 			kind = append(kind[:23], '…')
 		}
-		s.tags = append(s.tags, tag{at: f.From, name: f.Name, more: string(kind), ink: inkFault})
+		s.tags = append(s.tags, tag{at: min(max(f.From, 0), c.seconds()), name: f.Name, more: string(kind), ink: inkFault})
 	}
 	return s
 }
