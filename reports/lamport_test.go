@@ -94,7 +94,7 @@ func (c lateGrant) messages() []record.Message {
 }
 
 // written writes the report of a test with these messages, and gives it.
-func written(t *testing.T, r *store.Result, h *history.History, ms []record.Message, o record.Options) string {
+func writtenWith(t *testing.T, r *store.Result, h *history.History, ms []record.Message, o record.Options) string {
 	t.Helper()
 	dir := t.TempDir()
 	o.Now = func() int64 { return h.End }
@@ -129,7 +129,7 @@ var lamportSVG = regexp.MustCompile(`(?s)<svg class="lamport".*?</svg>`)
 func TestLamport(t *testing.T) {
 	c := lateGrant{"lock:sku-0", "ERR no", "lock"}
 	r, h := c.history(t)
-	s := written(t, r, h, c.messages(), record.Options{})
+	s := writtenWith(t, r, h, c.messages(), record.Options{})
 	got := lamportSVG.FindString(s)
 	wellFormed(t, "diagram", got)
 	got = strings.ReplaceAll(got, "><", ">\n<") + "\n"
@@ -172,7 +172,7 @@ func TestLamportEscapes(t *testing.T) {
 	for i := range messages {
 		messages[i].Name, messages[i].Step = "SET"+evil, "acquire"+evil
 	}
-	s := written(t, r, h, messages, record.Options{})
+	s := writtenWith(t, r, h, messages, record.Options{})
 	svg := lamportSVG.FindString(s)
 	if svg == "" {
 		t.Fatal("there is no diagram")
@@ -203,7 +203,7 @@ func TestLamportIsBounded(t *testing.T) {
 		m.Out, m.Conn, m.Fate, m.Fault = m.At+20_000, int64(100+i%9), record.Fate(i%3), 1
 		messages = append(messages, m)
 	}
-	s := written(t, r, h, messages, record.Options{})
+	s := writtenWith(t, r, h, messages, record.Options{})
 	svg := lamportSVG.FindString(s)
 	drawn := strings.Count(svg, `class="message-start"`) + strings.Count(svg, `class="lost-mark"`)
 	left := regexp.MustCompile(`(\d+) more messages about lock:sku-0 between these are left out`).FindStringSubmatch(s)
@@ -277,7 +277,7 @@ func TestLamportWithoutMessages(t *testing.T) {
 	if !strings.Contains(s, "The messages on the wire are missing from this report.") || !strings.Contains(s, "line 2: not a message of the wire") {
 		t.Error("the report does not say that the record of the wire is damaged, and where")
 	}
-	full := written(t, r, h, c.messages(), record.Options{Limit: 900})
+	full := writtenWith(t, r, h, c.messages(), record.Options{Limit: 900})
 	if !regexp.MustCompile(`The record of the wire was full at 1\.\d+ s: \d+ messages of this test are missing`).MatchString(full) {
 		t.Error("the report does not say that the record of the wire was full")
 	}
