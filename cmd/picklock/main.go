@@ -115,7 +115,7 @@ Exit status: 0 valid, 1 violated, 2 unknown or vacuous, 130 interrupted,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return &flagError{fmt.Errorf("%w (see %s --help)", err, cmd.CommandPath())}
 	})
-	root.AddCommand(newRun(status), newRerun(status), newCheck(status), newExport(), newScenario(status), newMatrix(status), newMerge(status), newDiff(status), newTrend(), newStore(), newList(), newImage(), newDoctor(status), newVersion())
+	root.AddCommand(newRun(status), newRerun(status), newCheck(status), newExport(), newScenario(status), newMatrix(status), newMerge(status), newDiff(status), newTrend(), newStore(), newServe(), newList(), newImage(), newDoctor(status), newVersion())
 	return root
 }
 
