@@ -110,4 +110,3 @@ func listener(at string, public bool) (l net.Listener, local bool, err error) {
 	}
 	return tcp, local, nil
 }
-

@@ -218,8 +218,11 @@ func (q *query) wants(e *store.Entry, text string, terms []string) bool {
 			return false
 		}
 	}
-	return fits(q.Lock, e.Lock) && fits(q.Topology, e.Topology) &&
-		(fits(q.Fault, e.Fault()) || slices.ContainsFunc(e.Nemesis, func(f string) bool { return fits(q.Fault, f) })) &&
+	fault := fits(q.Fault, e.Fault()) || slices.ContainsFunc(e.Nemesis, func(f string) bool { return fits(q.Fault, f) })
+	if e.Lock == "" { // of a damaged folder nobody knows
+		fault = q.Fault == ""
+	}
+	return fits(q.Lock, e.Lock) && fits(q.Topology, e.Topology) && fault &&
 		(len(q.Words) == 0 || slices.Contains(q.Words, e.Word())) && (!q.Unmet || len(e.Unmet) > 0)
 }
 

@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 
@@ -156,7 +157,7 @@ func viewRow(e *store.Entry) rowView {
 	if e.Lock == "" { // a damaged folder tells no more than its name
 		v.Lock, v.Fault, v.Seed = e.Name, "", ""
 	}
-	if e.State == store.Judged {
+	if info, err := os.Lstat(e.Dir.Path(store.ReportFile)); err == nil && info.Mode().IsRegular() {
 		v.Report = under("store", e.Path, store.ReportFile)
 	}
 	var broken []string

@@ -31,6 +31,7 @@ const (
 type matrixEntry struct {
 	Path, Name, Start string
 	Whole             bool // it has a matrix.json
+	Page              bool // and a matrix.html
 	Trouble           string
 	Outcome           matrix.Outcome
 	Counts            map[matrix.Outcome]int // of the cells
@@ -110,6 +111,8 @@ func (h *Handler) readMatrix(e matrixEntry) matrixEntry {
 		return e
 	}
 	got.Whole, got.Changed = true, info.ModTime()
+	page, err := store.LookIn(h.root, e.Path+"/"+grid.File)
+	got.Page = err == nil && page.Mode().IsRegular()
 	return got
 }
 
@@ -162,7 +165,10 @@ func viewMatrix(e matrixEntry, now time.Time) matrixRow {
 	case !e.Whole:
 		v.mark = mark{"…", "unfinished", "unknown"}
 	default:
-		v.Says, v.Grid = outcomes(e.Counts), under("store", e.Path, grid.File)
+		v.Says = outcomes(e.Counts)
+	}
+	if e.Page {
+		v.Grid = under("store", e.Path, grid.File)
 	}
 	if e.Missing > 0 {
 		v.Says += "; " + counted(e.Missing, "run is missing", "runs are missing")
@@ -206,9 +212,6 @@ func (h *Handler) matrix(w http.ResponseWriter, r *http.Request, name, start str
 	p := matrixPage{frame: frame{"Matrix " + name, "matrices"}, matrixRow: viewMatrix(e, h.now())}
 	if p.Files, err = h.files(e.Path, ofAMatrix); err != nil {
 		return err
-	}
-	if !slices.ContainsFunc(p.Files, func(f fileView) bool { return f.Name == grid.File }) {
-		p.Grid = ""
 	}
 	if s, err := h.ongoing.get(e.Path); err == nil {
 		p.show(&s)

@@ -24,7 +24,8 @@ const (
 func Server(h *Handler) *http.Server {
 	return &http.Server{
 		Handler: h, ReadHeaderTimeout: headWithin, ReadTimeout: 2 * headWithin, WriteTimeout: answerWithin, IdleTimeout: idleFor, MaxHeaderBytes: maxHead,
-		ErrorLog: log.New(io.Discard, "", 0), // clients that break off are no news
+		DisableGeneralOptionsHandler: true,                       // the Handler refuses OPTIONS itself
+		ErrorLog:                     log.New(io.Discard, "", 0), // clients that break off are no news
 	}
 }
 

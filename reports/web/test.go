@@ -144,9 +144,6 @@ func (h *Handler) test(w http.ResponseWriter, r *http.Request, name, start strin
 	if p.Files, err = h.files(e.Path, ofATest); err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(p.Files, func(f fileView) bool { return f.Name == store.ReportFile }) {
-		p.Report = ""
-	}
 	if s, err := h.tests.get(); err == nil {
 		for _, o := range s.same(e, 12) {
 			p.Others = append(p.Others, viewRow(o))
@@ -217,7 +214,7 @@ func (h *Handler) files(in string, patterns []string) (all []fileView, err error
 		}
 		slices.SortFunc(infos, func(a, b fs.FileInfo) int { return strings.Compare(a.Name(), b.Name()) })
 		for _, i := range infos {
-			if name := path.Join(sub, i.Name()); i.Mode().IsRegular() && allowed(patterns, name) {
+			if name := path.Join(sub, i.Name()); i.Mode().IsRegular() && !strings.HasPrefix(i.Name(), ".") && allowed(patterns, name) {
 				all = append(all, fileView{name, under("store", in+"/"+name), humanize.Bytes(uint64(i.Size()))})
 			}
 		}

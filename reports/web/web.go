@@ -264,7 +264,7 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case http.StatusRequestEntityTooLarge:
 		head.Set("Connection", "close")
 	}
-	h.render(w, f.status, "error", errorPage{frame{Title: http.StatusText(f.status)}, f.status, f.text})
+	h.render(w, f.status, "error", errorPage{frame{Title: http.StatusText(f.status)}, f.status, strings.ToUpper(f.text[:1]) + f.text[1:]})
 }
 
 // turn takes one of the places for heavy pages; done gives it back.

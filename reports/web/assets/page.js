@@ -69,6 +69,11 @@ function pick(form) {
 for (const section of document.querySelectorAll("[data-live]")) follow(section);
 for (const form of document.querySelectorAll("[data-pick]")) pick(form);
 
+// On a phone the tests come first, and the filters fold up, unless they are used.
+if (matchMedia("(max-width: 760px)").matches) {
+  for (const more of document.querySelectorAll(".more:not([data-used])")) more.open = false;
+}
+
 // "/" goes to the search, as on many pages.
 document.addEventListener("keydown", (event) => {
   const search = document.querySelector("input[type=search]");
