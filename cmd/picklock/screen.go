@@ -71,6 +71,11 @@ func (s *screen) progress(p harness.Progress) {
 	if p.Fault != "" {
 		line += "  fault: " + p.Fault
 	}
+	s.line(line)
+}
+
+// line is the live line; where there is none, it is told every few seconds.
+func (s *screen) line(line string) {
 	if s.live {
 		if len(line) > s.width-1 {
 			line = line[:s.width-1]
@@ -78,7 +83,7 @@ func (s *screen) progress(p harness.Progress) {
 		fmt.Fprint(s.out, "\r\x1b[K"+line)
 		return
 	}
-	if time.Since(s.told) >= plainEvery {
+	if !s.json && time.Since(s.told) >= plainEvery {
 		s.told = time.Now()
 		fmt.Fprintln(s.out, strings.TrimSpace(line))
 	}

@@ -32,7 +32,7 @@ so another address than this machine's own must be asked for with --public.`,
   picklock serve --listen 192.0.2.7:8080 --public`,
 		Args: exactly(0, "flags only"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return serve(cmd, root, listen, public)
+			return serveStore(cmd, root, listen, public)
 		},
 	}
 	cmd.Flags().SortFlags = false
@@ -45,7 +45,7 @@ so another address than this machine's own must be asked for with --public.`,
 // endWithin is how long the last answers may take when the server is told to end.
 const endWithin = 3 * time.Second
 
-func serve(cmd *cobra.Command, root, listen string, public bool) (err error) {
+func serveStore(cmd *cobra.Command, root, listen string, public bool) (err error) {
 	l, local, err := listener(listen, public)
 	if err != nil {
 		return err

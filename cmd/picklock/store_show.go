@@ -18,23 +18,38 @@ import (
 )
 
 func newStoreShow(root *string) *cobra.Command {
-	var asJSON bool
+	var asJSON, watch bool
 	cmd := &cobra.Command{
 		Use:   "show DIR|NAME|START|latest",
 		Short: "Show one stored test: its verdict, its files, and the command that repeats it",
 		Long: `Show one stored test: its verdict, its files, and the command that repeats it. The test
 is named by its folder; by its name, which means the newest of that name; by the
-beginning of its start time, as in picklock store list; or it is the latest.`,
+beginning of its start time, as in picklock store list; or it is the latest. With --watch,
+a test that another picklock runs is followed until it ends, and so is a matrix, named by
+its folder.`,
 		Example: `  picklock store show latest
   picklock store show uuid-lua+read-write_single_pause-client
-  picklock store show 20260131T180000`,
+  picklock store show 20260131T180000
+  picklock store show latest --watch
+  picklock store show matrices/nightly/20260131T180000.000Z --watch`,
 		Args: exactly(1, "one stored test"), ValidArgsFunction: completeTests(root),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			s := newScreen(cmd, asJSON)
+			if dir, ok := matrixFolder(*root, args[0]); watch && ok {
+				return watchMatrix(cmd.Context(), s, dir)
+			}
 			e, err := findTest(*root, args[0])
 			if err != nil {
 				return err
 			}
-			s := newScreen(cmd, asJSON)
+			if watch && e.State == store.Running {
+				if err := watchTest(cmd.Context(), s, e.Dir); err != nil || cmd.Context().Err() != nil {
+					return err
+				}
+				if e, err = findTest(*root, string(e.Dir)); err != nil {
+					return err
+				}
+			}
 			if asJSON {
 				entries := []store.Entry{e}
 				if err := store.Measure(entries); err != nil {
@@ -45,6 +60,7 @@ beginning of its start time, as in picklock store list; or it is the latest.`,
 			return showTest(s, &e)
 		},
 	}
+	cmd.Flags().BoolVar(&watch, "watch", false, "follow what another picklock runs until it ends; Ctrl-C stops watching")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print what picklock store list --json says of it")
 	return cmd
 }

@@ -2,108 +2,76 @@ package web
 
 import (
 	"cmp"
+	"fmt"
+	"os"
 	"path"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"picklock/harness/store"
 )
 
-// How old what is shown may become. To list 10,000 tests takes some tenths of a second, so
-// it is done behind the scenes, as long as somebody looks, and never takes more than a tenth
-// of the time.
-const (
-	freshFor  = 2 * time.Second
-	shareOf   = 10
-	staleFor  = 10 * time.Second       // after so long unseen, a request waits for new ones,
-	waitFor   = 400 * time.Millisecond // but no longer than this
-	firstWait = 60 * time.Second
-)
+// relist is how long a list of all tests may serve while nothing shows that there are others:
+// that one was judged anew, say, only its own folder tells.
+const relist = 30 * time.Second
 
-// background keeps a T that takes long to make. At most one is made at a time.
-type background[T any] struct {
-	make func() (T, error)
-	now  func() time.Time
+// tests lists the tests of a store again and again. It is used by one goroutine at a time.
+type tests struct {
+	dir    string
+	lister *store.Lister
+	now    func() time.Time
 
-	have    atomic.Pointer[made[T]]
-	mu      sync.Mutex
-	running chan struct{} // closed when the one that is being made is there; nil: none is
-	closed  bool
-	all     sync.WaitGroup
+	last   *snapshot
+	listed time.Time
+	folder string // what the folders told when it was made
 }
 
-type made[T any] struct {
-	value T
-	err   error
-	at    time.Time
-	took  time.Duration
+// list gives the newest list: the last one, if no folder has other tests since and those
+// that were running still are. That takes a hundredth of the time of listing them.
+func (t *tests) list() (*snapshot, error) {
+	now, folder := t.now(), t.tell()
+	if t.last != nil && folder == t.folder && now.Sub(t.listed) < relist && t.stillRun() {
+		return t.last, nil
+	}
+	entries, err := t.lister.List(store.Options{})
+	if err != nil {
+		return nil, err
+	}
+	s := newSnapshot(entries)
+	if t.last != nil {
+		for _, by := range t.last.asked() {
+			s.order(by) // whoever asks next need not wait for it
+		}
+	}
+	t.last, t.listed, t.folder = s, now, folder
+	return s, nil
 }
 
-// get gives what there is, and sees to it that there will be something newer.
-func (b *background[T]) get() (T, error) {
-	m := b.have.Load()
-	wait := time.Duration(0)
-	if m == nil {
-		wait = firstWait
-	} else {
-		age := b.now().Sub(m.at)
-		if age < max(freshFor, shareOf*m.took) {
-			return m.value, m.err
-		}
-		if age > max(staleFor, 2*shareOf*m.took) {
-			wait = waitFor
+// tell gives the folders of all names and when something was put into them or taken out.
+func (t *tests) tell() string {
+	names, err := os.ReadDir(t.dir)
+	if err != nil {
+		return "" // List says what is wrong
+	}
+	var b strings.Builder
+	for _, n := range names {
+		if info, err := n.Info(); err == nil {
+			fmt.Fprintf(&b, "%s/%d ", n.Name(), info.ModTime().UnixNano())
 		}
 	}
-	done := b.start()
-	if wait > 0 {
-		timer := time.NewTimer(wait)
-		defer timer.Stop()
-		select {
-		case <-done:
-		case <-timer.C:
-		}
-	}
-	if m = b.have.Load(); m == nil {
-		var none T
-		return none, errBusy
-	}
-	return m.value, m.err
+	return b.String()
 }
 
-// start begins to make the next one, if none is being made.
-func (b *background[T]) start() (done <-chan struct{}) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.running != nil || b.closed {
-		if b.running == nil {
-			b.running = make(chan struct{})
-			close(b.running)
+// stillRun says whether the tests that were running are.
+func (t *tests) stillRun() bool {
+	for _, i := range t.last.running {
+		if e, ok := store.Look(t.last.entries[i].Dir); !ok || e.State != store.Running {
+			return false
 		}
-		return b.running
 	}
-	running := make(chan struct{})
-	b.running = running
-	b.all.Go(func() {
-		began := b.now()
-		v, err := b.make()
-		b.have.Store(&made[T]{v, err, b.now(), b.now().Sub(began)})
-		b.mu.Lock()
-		b.running = nil
-		b.mu.Unlock()
-		close(running)
-	})
-	return running
-}
-
-// close waits for what is being made, and lets nothing new begin.
-func (b *background[T]) close() {
-	b.mu.Lock()
-	b.closed = true
-	b.mu.Unlock()
-	b.all.Wait()
+	return true
 }
 
 // snapshot is the list of all tests at one moment.
@@ -186,6 +154,16 @@ func (s *snapshot) order(by string) []int32 {
 	}
 	s.orders[by] = o
 	return o
+}
+
+// asked are the orders that were asked for.
+func (s *snapshot) asked() (all []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for by := range s.orders {
+		all = append(all, by)
+	}
+	return all
 }
 
 // badness orders verdicts, the worst first.

@@ -90,14 +90,7 @@ func New(dir string, o Options) (*Handler, error) {
 	if h.now == nil {
 		h.now = time.Now
 	}
-	lister := store.NewLister(dir)
-	h.tests = background[*snapshot]{now: h.now, make: func() (*snapshot, error) {
-		entries, err := lister.List(store.Options{})
-		if err != nil {
-			return nil, err
-		}
-		return newSnapshot(entries), nil
-	}}
+	h.tests = background[*snapshot]{now: h.now, make: (&tests{dir: dir, lister: store.NewLister(dir), now: h.now}).list}
 	h.matrices = background[[]matrixEntry]{now: h.now, make: h.listMatrices}
 	h.results.n, h.cells.n, h.trends.n = 64, 4096, 16
 	h.running = followers[follow.State]{now: h.now, open: h.follow}
