@@ -4,7 +4,7 @@
 GO      ?= go
 BIN     := bin/picklock
 
-.PHONY: run test check build deps soak soak-faults soak-topology soak-history scenarios browser bench bench-check agree fuzz clean
+.PHONY: run test check build deps soak soak-faults soak-topology soak-history scenarios browser bench bench-check bench-serve agree fuzz clean
 
 build:
 	$(GO) build -o $(BIN) ./cmd/picklock
@@ -80,6 +80,11 @@ bench-check:
 	$(GO) test -run '^$$' -bench . -skip Scaling -benchtime 3x -timeout 30m ./models/fast
 	PICKLOCK_BENCH_OPS=10000000 $(GO) test -run '^$$' -bench Scaling -benchtime 1x -timeout 60m ./models/fast
 
+# What picklock serve takes for its pages: 200 a second of a store of 10,000 tests, for ten
+# seconds. The times are those of the clock: nothing else should be running.
+bench-serve:
+	$(GO) test -run '^$$' -bench Serve -benchtime 1x ./reports/web
+
 # Each fast checker against porcupine, on a million random histories for each model. Some
 # hours; N=100000 is a tenth of that.
 N ?= 1000000
@@ -100,6 +105,7 @@ fuzz:
 	$(GO) test -run '^$$' -fuzz FuzzParse$$ -fuzztime 1m ./harness/scenario
 	$(GO) test -run '^$$' -fuzz FuzzUnpack -fuzztime 1m -fuzzminimizetime 10x ./harness/store
 	for f in FuzzParse FuzzJournal; do $(GO) test -run "^$$$$" -fuzz $$f -fuzztime 1m -fuzzminimizetime 10x ./harness/matrix || exit 1; done
+	for f in FuzzQuery FuzzSplit; do $(GO) test -run "^$$$$" -fuzz $$f -fuzztime 1m -fuzzminimizetime 10x ./reports/web || exit 1; done
 	for f in FuzzEDN FuzzPorcupine FuzzJSONL; do $(GO) test -run "^$$$$" -fuzz $$f -fuzztime 1m -fuzzminimizetime 10x ./harness/foreign || exit 1; done
 
 # The report in a real browser; needs chromium in PATH. PICKLOCK_SHOTS=<folder> keeps

@@ -221,9 +221,10 @@ func TestFaults(t *testing.T) {
 
 // TestMatrix: runs are counted once each, also when the matrix is gone on with.
 func TestMatrix(t *testing.T) {
-	p := &matrix.Plan{Name: "nightly", Rows: []matrix.Row{{Cell: matrix.Cell{Lock: "uuid-lua"}, Seeds: []uint64{1, 2, 3, 4, 5, 6}}}}
+	load := store.Test{TimeLimit: store.Duration(15 * time.Second)}
+	p := &matrix.Plan{Name: "nightly", Rows: []matrix.Row{{Cell: matrix.Cell{Lock: "uuid-lua"}, Seeds: []uint64{1, 2, 3, 4, 5, 6}, Test: load}}}
 	for i := range 9 {
-		p.Rows = append(p.Rows, matrix.Row{Cell: matrix.Cell{Lock: fmt.Sprint("setnx", i)}, Seeds: []uint64{1}})
+		p.Rows = append(p.Rows, matrix.Row{Cell: matrix.Cell{Lock: fmt.Sprint("setnx", i)}, Seeds: []uint64{1}, Test: load})
 	}
 	jobs, err := p.Shard(matrix.Shard{K: 1, N: 2})
 	if err != nil {
