@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -87,29 +88,72 @@ func TestPagesInBrowser(t *testing.T) {
 	server, pages, _ := shown(t)
 	shots := os.Getenv("PICKLOCK_SCREENSHOTS")
 	for name, at := range pages {
-		dom, console := chromium(t, "--window-size=1280,1400", "--dump-dom", server.URL+at)
-		if name == "wrong" {
-			console = "" // the browser itself says that the status is 400
-		}
-		if console != "" {
-			t.Errorf("%s: the console says\n%s", name, console)
-		}
-		if !strings.Contains(dom, "</main>") {
-			t.Errorf("%s: no page", name)
-		}
-		for _, width := range []int{1280, 400} {
-			for _, dark := range []bool{false, true} {
-				if shots == "" {
-					continue
-				}
-				args := []string{fmt.Sprintf("--window-size=%d,%d", width, 1500), fmt.Sprintf("--screenshot=%s/%s-%d-%v.png", shots, name, width, dark)}
-				if dark {
-					args = append(args, "--blink-settings=preferredColorScheme=0")
-				} else {
-					args = append(args, "--blink-settings=preferredColorScheme=1")
-				}
-				chromium(t, append(args, server.URL+at)...)
+		t.Run(name, func(t *testing.T) {
+			dom, console := chromium(t, "--window-size=1280,1400", "--dump-dom", server.URL+at)
+			if name == "wrong" {
+				console = "" // the browser itself says that the status is 400
 			}
+			if console != "" {
+				t.Errorf("the console says\n%s", console)
+			}
+			if !strings.Contains(dom, "</main>") {
+				t.Error("there is no page")
+			}
+			if shots == "" {
+				return
+			}
+			for _, width := range []int{1280, 400} {
+				for scheme, word := range []string{"dark", "light"} { // as Blink counts them
+					chromium(t, fmt.Sprintf("--window-size=%d,1500", width), fmt.Sprintf("--screenshot=%s/%s-%d-%s.png", shots, name, width, word),
+						fmt.Sprintf("--blink-settings=preferredColorScheme=%d", scheme), server.URL+at)
+				}
+			}
+		})
+	}
+}
+
+// prying is a report that was not made by picklock: it tries to read and to send what it can.
+const prying = `<!doctype html><html><body><main><p id="got">begins</p></main><script>
+const got = [];
+const tell = () => { document.getElementById("got").textContent = "tried: " + got.join(", "); };
+const attempt = (name, f) => { try { f(); got.push(name); } catch {} tell(); };
+attempt("localStorage", () => localStorage.setItem("a", "b"));
+attempt("cookie", () => { document.cookie = "a=b"; if (!document.cookie) throw 1; });
+attempt("window", () => { if (!window.open("/")) throw 1; });
+for (const [name, at] of [["page", "/"], ["file", "test.json"], ["live", "live.json"]])
+  fetch(at).then((a) => a.text()).then((text) => { got.push(name + " " + text.length); tell(); }).catch(() => {});
+const frame = document.createElement("iframe");
+frame.src = "/";
+frame.onload = () => attempt("frame", () => { if (!frame.contentDocument.title) throw 1; });
+document.body.append(frame);
+const picture = new Image();
+picture.onload = () => { got.push("picture"); tell(); };
+picture.src = "/assets/icon.svg";
+</script></body></html>`
+
+// TestSandbox: the script of a hostile report runs, and can read nothing of the server and
+// keep nothing in the browser.
+func TestSandbox(t *testing.T) {
+	root := t.TempDir()
+	d := put(t, root, made{lock: "uuid-lua", verdict: models.Valid})
+	write(t, d.Path(store.ReportFile), prying)
+	server := listening(t, serve(t, root))
+	dom, _ := chromium(t, "--virtual-time-budget=3000", "--dump-dom", server.URL+at("store", d, store.ReportFile))
+	if !strings.Contains(dom, `<p id="got">tried: </p>`) {
+		t.Errorf("the report could do something, or did not run:\n%s", dom)
+	}
+}
+
+// TestHostileInBrowser: no text that is stored runs in a page.
+func TestHostileInBrowser(t *testing.T) {
+	root := t.TempDir()
+	evil := `"><script>document.title="RUN"</script><img src=x onerror="document.title='RUN'"><svg onload="document.title='RUN'">`
+	d := put(t, root, made{lock: strings.ReplaceAll(evil, "/", ""), nemesis: []string{"<img src=x onerror=alert(1)>"}, verdict: models.Violated, said: evil, report: true})
+	server := listening(t, serve(t, root))
+	for _, page := range []string{"/", at("tests", d), at("store", d, store.ReportFile), "/?q=" + url.QueryEscape(evil)} {
+		dom, console := chromium(t, "--virtual-time-budget=2000", "--dump-dom", server.URL+page)
+		if strings.Contains(dom, "<title>RUN") || strings.Contains(dom, `<img`) || console != "" || !strings.Contains(dom, "</main>") {
+			t.Errorf("%.60s: something ran, or would have:\n%s\n%.2000s", page, console, dom)
 		}
 	}
 }

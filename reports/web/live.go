@@ -154,7 +154,7 @@ type liveView struct {
 }
 
 func viewLive(s *follow.State, address string) *liveView {
-	v := &liveView{Address: address, Over: s.Over(), Log: s.Log, Fields: map[string]string{
+	v := &liveView{Address: address, Over: s.Over(), Fields: map[string]string{
 		"phase": s.Phase, "elapsed": clock(s.Elapsed), "limit": clock(s.Limit), "rate": number(s.PerSecond),
 		"operations": thousands(s.Operations), "violations": thousands(s.Violations), "fault": s.Working(),
 	}}
@@ -180,8 +180,8 @@ func viewLive(s *follow.State, address string) *liveView {
 			break
 		}
 	}
-	for i := range v.Log {
-		v.Log[i] = clip(v.Log[i], 300)
+	for _, line := range s.Log {
+		v.Log = append(v.Log, clip(line, 300))
 	}
 	if s.Limit > 0 {
 		v.Share = min(1, s.Elapsed.Seconds()/s.Limit.Seconds())

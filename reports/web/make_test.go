@@ -124,13 +124,12 @@ func many(t testing.TB, root string, n int) {
 
 // running is a test that runs: its folder is marked, and its history grows.
 type running struct {
-	t      testing.TB
-	dir    store.Dir
-	mark   *store.Mark
-	w      *history.Writer
-	start  int64
-	id     int64
-	client int
+	t     testing.TB
+	dir   store.Dir
+	mark  *store.Mark
+	w     *history.Writer
+	start int64 // ns
+	id    int64 // of the last operation
 }
 
 // run begins a test that began to run so long ago.

@@ -32,6 +32,7 @@ import (
 	"time"
 
 	"picklock/harness/follow"
+	"picklock/harness/matrix"
 	"picklock/harness/store"
 )
 
@@ -239,7 +240,7 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.As(err, &f):
 	case errors.As(err, &q):
 		f = &failure{http.StatusBadRequest, q.text}
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENAMETOOLONG), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ELOOP):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, matrix.ErrNotAMatrix), errors.Is(err, follow.ErrGone), errors.Is(err, syscall.ENAMETOOLONG), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ELOOP):
 		f = &failure{http.StatusNotFound, "There is no such thing in this store."}
 	case errors.Is(err, fs.ErrPermission):
 		f = &failure{http.StatusForbidden, "picklock may not read this."}
