@@ -25,7 +25,6 @@ type listPage struct {
 	Orders   []option
 	Previous string
 	Next     string
-	Hidden   []pair // of the query, for forms that change something else
 }
 
 type (

@@ -114,3 +114,29 @@ func TestMany(t *testing.T) {
 	close(stop)
 	all.Wait()
 }
+
+// TestBounded: more clients than are served at once wait until others are sent away.
+func TestBounded(t *testing.T) {
+	t.Parallel()
+	s := started(t, t.TempDir())
+	var idle []net.Conn
+	defer func() {
+		for _, c := range idle {
+			_ = c.Close()
+		}
+	}()
+	for range 300 {
+		c, err := net.DialTimeout("tcp", s.Listener.Addr().String(), 5*time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		idle = append(idle, c)
+	}
+	began := time.Now()
+	if got := raw(t, s.Listener.Addr().String(), "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"); got != "HTTP/1.1 200 OK" {
+		t.Fatalf("behind 300 who say nothing: %q after %v", got, time.Since(began))
+	}
+	if took := time.Since(began); took < time.Second {
+		t.Errorf("more were served at once than are to be: answered after %v", took)
+	}
+}

@@ -144,7 +144,7 @@ func utoa(n uint64) string { return strconv.FormatUint(n, 10) }
 
 func clip(s string, n int) string { return text.Clip(text.Plain(strings.ToValidUTF8(s, "·")), n) }
 
-// kind of a number: "1 test", "1,234 tests".
+// counted tells a number of things: "1 test", "1,234 tests".
 func counted(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
