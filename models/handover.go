@@ -110,6 +110,7 @@ func (r *record) eachHandover(name string, yield func(handover) bool) {
 type waiting struct {
 	spans  []span
 	before []int64
+	near   int // where until looked last: the next question is mostly about a time close by
 }
 
 // waits gathers the acquires of one lock. One that has no known return waited until its
@@ -134,16 +135,29 @@ func (r *record) waits(name string) waiting {
 	return w
 }
 
+// nearby is how many spans are looked at before they are searched.
+const nearby = 8
+
 // within is how much of s (in ns) somebody waited.
-func (w waiting) within(s span) int64 {
+func (w *waiting) within(s span) int64 {
 	if s.empty() {
 		return 0
 	}
 	return w.until(s.to) - w.until(s.from)
 }
 
-func (w waiting) until(t int64) int64 {
-	n, _ := slices.BinarySearchFunc(w.spans, t, func(s span, t int64) int { return cmp.Compare(s.from, t) })
+func (w *waiting) until(t int64) int64 {
+	n := w.near // spans that begin before t
+	for step := 0; n < len(w.spans) && w.spans[n].from < t && step < nearby; step++ {
+		n++
+	}
+	for step := 0; n > 0 && w.spans[n-1].from >= t && step < nearby; step++ {
+		n--
+	}
+	if n < len(w.spans) && w.spans[n].from < t || n > 0 && w.spans[n-1].from >= t {
+		n, _ = slices.BinarySearchFunc(w.spans, t, func(s span, t int64) int { return cmp.Compare(s.from, t) })
+	}
+	w.near = n
 	if n == 0 {
 		return 0
 	}

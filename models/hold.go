@@ -60,11 +60,11 @@ func believes(o *history.Operation) bool {
 }
 
 // believed gives the hold of a grant; nil if the client never believed to hold it.
-func (r *record) believed(g *group) *hold {
+func (r *record) believed(g *group, room *holdRoom) *hold {
 	if g.outer == nil || !believes(g.outer) {
 		return nil
 	}
-	h := &r.holds.one(hold{group: g, real: g.granted(), span: span{g.outer.Return, history.Never}})[0]
+	h := &room.holds.one(hold{group: g, real: g.granted(), span: span{g.outer.Return, history.Never}})[0]
 	h.to, h.how = g.released(believes)
 	if t := r.died(g.outer.Client, h.from); t < h.to {
 		h.to, h.how = t, endsDeath
@@ -78,7 +78,7 @@ func (r *record) believed(g *group) *hold {
 	h.expired = r.expired(g)
 	for _, l := range g.leases {
 		if l = l.overlap(h.span); !l.empty() {
-			h.leases = r.stretches.add(h.leases, l)
+			h.leases = room.stretches.add(h.leases, l)
 		}
 	}
 	return h
@@ -119,7 +119,7 @@ func (g *group) released(counts func(*history.Operation) bool) (int64, ending) {
 // not released: from the return of each acquire and extend that succeeded to its attempt
 // plus the validity, less the drift. They are joined where they touch; a renewal that
 // came after the end of the lease starts a stretch of its own.
-func (r *record) leases(g *group) []span {
+func (r *record) leases(g *group, room *holdRoom) []span {
 	if !g.granted() {
 		return nil
 	}
@@ -134,7 +134,7 @@ func (r *record) leases(g *group) []span {
 				s.to = from(o) + v - int64(r.p.Drift)
 			}
 			if !s.empty() {
-				all = r.stretches.add(all, s)
+				all = room.stretches.add(all, s)
 			}
 		}
 	}

@@ -1,8 +1,10 @@
 package models
 
 import (
+	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"picklock/harness/history"
 )
@@ -30,8 +32,6 @@ type record struct {
 	loadEnd   int64                                  // the last moment at which an acquire is known to have been under way
 
 	operations slab[*history.Operation]
-	holds      slab[hold]
-	stretches  slab[span]
 
 	sizes         sizes
 	mu            sync.Mutex
@@ -89,22 +89,52 @@ func newRecord(h *history.History, p Params) *record {
 		}
 	}
 	r.readOperations()
-	for name, groups := range r.byLock {
+	for name := range r.byLock {
 		r.names = append(r.names, name)
-		holds := make([]*hold, 0, len(groups))
-		for _, g := range groups {
-			g.leases = r.leases(g)
-			if g.hold = r.believed(g); g.hold != nil {
-				holds = append(holds, g.hold)
-			}
-		}
-		if len(holds) > 0 {
-			r.locks[name] = holds
-			sortBy(holds, func(h **hold) int64 { return (*h).from })
-		}
 	}
 	slices.Sort(r.names)
+	r.readHolds()
 	return r
+}
+
+// readHolds works out the holds of all locks, several locks at a time.
+func (r *record) readHolds() {
+	var next atomic.Int64
+	var mu sync.Mutex
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			var room holdRoom
+			for i := next.Add(1) - 1; i < int64(len(r.names)); i = next.Add(1) - 1 {
+				name := r.names[i]
+				if holds := r.holdsOf(r.byLock[name], &room); len(holds) > 0 {
+					mu.Lock()
+					r.locks[name] = holds
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	workers.Wait()
+}
+
+// holdsOf works out leases and believed holds of one lock's grants, and gives the holds.
+func (r *record) holdsOf(groups []*group, room *holdRoom) []*hold {
+	holds := make([]*hold, 0, len(groups))
+	for _, g := range groups {
+		g.leases = r.leases(g, room)
+		if g.hold = r.believed(g, room); g.hold != nil {
+			holds = append(holds, g.hold)
+		}
+	}
+	sortBy(holds, func(h **hold) int64 { return (*h).from })
+	return holds
+}
+
+// holdRoom is where holds and their stretches stand.
+type holdRoom struct {
+	holds     slab[hold]
+	stretches slab[span]
 }
 
 // readLedger notes the entries of each operation: nearly always one.
