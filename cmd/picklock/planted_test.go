@@ -32,6 +32,7 @@ groups:
 // into unexpected violations, and the comparison with the lock as it was to naming them
 // and nothing else. Two matrices of the same code differ in nothing.
 func TestPlantedBug(t *testing.T) {
+	t.Parallel()
 	rounds := 1
 	if soak {
 		rounds = 10
@@ -51,7 +52,7 @@ func TestPlantedBug(t *testing.T) {
 	run := func(program, name string, seed, want int) string {
 		t.Helper()
 		store := filepath.Join(dir, name)
-		cmd := exec.Command(program, "matrix", file, "--runtime", "process", "--jobs", "6", "--seed", fmt.Sprint(seed), "--store", store)
+		cmd := exec.Command(program, "matrix", file, "--runtime", "process", "--jobs", "3", "--seed", fmt.Sprint(seed), "--store", store)
 		out, _ := cmd.CombinedOutput()
 		if got := cmd.ProcessState.ExitCode(); got != want {
 			t.Errorf("round %s: exit status %d, want %d\n%s", name, got, want, out)
