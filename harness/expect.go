@@ -13,7 +13,7 @@ import (
 // the test's faults, property by property, so that an expected overlap never hides a
 // new lost update.
 //
-// unanswered says that some operation ended without its outcome known. That a lock without
+// unanswered says that some acquire or release ended without its outcome known. That a lock without
 // a TTL is orphaned by a SETNX whose reply did not come is a weakness of the lock, whether
 // a fault held the reply back or the machine stood still.
 func Expect(t *store.Test, judged map[models.Property]*models.Judgement, unanswered bool) []store.Expected {

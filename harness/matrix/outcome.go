@@ -32,10 +32,19 @@ func Wilson(k, n int) (low, high float64) {
 	return max(0, middle-half), min(1, middle+half)
 }
 
-// Worse is the worse of two outcomes, in the order of Outcomes.
+// Worse is the worse of two outcomes, in the order of Outcomes. A word that
+// is none of them, of a damaged file or another version, counts as an error: never as fine.
 func (o Outcome) Worse(p Outcome) Outcome {
+	o, p = o.known(), p.known()
 	if slices.Index(Outcomes, p) > slices.Index(Outcomes, o) {
 		return p
+	}
+	return o
+}
+
+func (o Outcome) known() Outcome {
+	if !slices.Contains(Outcomes, o) {
+		return Error
 	}
 	return o
 }

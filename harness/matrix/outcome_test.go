@@ -121,3 +121,13 @@ func TestSumLeavesVacuousRunsOut(t *testing.T) {
 		t.Errorf("%d of %d, want 3 of 3", got.Violated, got.Of)
 	}
 }
+
+// TestUnknownWord: an outcome that is none is never taken for a pass.
+func TestUnknownWord(t *testing.T) {
+	for _, word := range []Outcome{"", "fine", "As expected"} {
+		m := Matrix{Cells: []Result{{Outcome: AsExpected}, {Outcome: word}}}
+		if code := m.ExitCode(); code != 255 {
+			t.Errorf("a cell that is %q: exit %d, want 255", word, code)
+		}
+	}
+}

@@ -195,9 +195,6 @@ func (d *drawn) mustStay(x *drawnTest, p store.Policy, matricesGone []string) st
 // TestPruneKeeps: in any store and by any policy, nothing goes that must stay, everything
 // goes that must go, the totals are those of the disk, and latest points to what is left.
 func TestPruneKeeps(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it makes some hundred stores")
-	}
 	rapid.Check(t, func(t *rapid.T) {
 		root, err := os.MkdirTemp("", "picklock-prune-")
 		if err != nil {
