@@ -32,14 +32,7 @@ func TestServerThatEndsByItselfIsSeenDead(t *testing.T) {
 
 func TestServerEndsWithItsGuard(t *testing.T) {
 	n := start(t, kinds(t)[0], topology.Single("lock", topology.PersistNone)...).Nodes()[0]
-	var server int
-	for line := range strings.Lines(dial(t, n.Addr()).Info(t.Context(), "server").Val()) {
-		if value, ok := cut(strings.TrimSpace(line), "process_id:"); ok {
-			var err error
-			server, err = strconv.Atoi(value)
-			must(t, err)
-		}
-	}
+	server := pidOf(t, n)
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", server))
 	must(t, err)
 	_, rest, _ := strings.Cut(string(status), "PPid:")

@@ -101,10 +101,12 @@ func removeRulesOfDead() {
 
 // guarded is a running redis-server and its guard, as the harness sees them.
 type guarded struct {
-	pid   int
-	proc  *os.Process   // the server; signals go through a pidfd, never to a reused pid
-	hold  io.Closer     // the harness's end of the guard's standard input
-	ended chan struct{} // closed when the server is gone and the guard has ended
+	pid    int
+	guard  int                    // its pid
+	proc   *os.Process            // the server; signals go through a pidfd, never to a reused pid
+	hold   io.Closer              // the harness's end of the guard's standard input
+	ended  chan struct{}          // closed when the server is gone and the guard has ended
+	doomed atomic.Pointer[string] // how it was seen that a killed server, not gone yet, does nothing more
 }
 
 // startGuarded starts a server under a guard. Its output goes to log, which the caller may
@@ -137,7 +139,7 @@ func startGuarded(ctx context.Context, log *os.File, env []string, server string
 	if err != nil {
 		return nil, fmt.Errorf("start a guard: %w", err)
 	}
-	g := &guarded{hold: hold, ended: make(chan struct{})}
+	g := &guarded{guard: cmd.Process.Pid, hold: hold, ended: make(chan struct{})}
 	go func() { // ends with the guard; who ends the guard waits for it
 		_ = cmd.Wait() // how it ended stands in the log
 		close(g.ended)
@@ -185,10 +187,19 @@ func (g *guarded) gone() bool {
 	}
 }
 
-// kill ends the server with SIGKILL, stopped or not, and waits until it is gone.
+// kill sends SIGKILL to the server, stopped or not, and waits until it is gone, or at least
+// can do nothing more: it may still have its address and its files, until wait returns.
 func (g *guarded) kill(ctx context.Context) error {
 	if err := g.proc.Signal(syscall.SIGKILL); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("kill process %d: %w", g.pid, err)
+	}
+	return g.awaitDeath(ctx)
+}
+
+// end kills the server and waits until nothing is left of it.
+func (g *guarded) end(ctx context.Context) error {
+	if err := g.kill(ctx); err != nil {
+		return err
 	}
 	return g.wait(ctx)
 }
@@ -200,7 +211,7 @@ func (g *guarded) wait(ctx context.Context) error {
 	select {
 	case <-g.ended:
 	case <-ctx.Done():
-		return fmt.Errorf("wait for the end of process %d: %w", g.pid, context.Cause(ctx))
+		return g.lives(ctx)
 	}
 	_ = g.hold.Close() // the guard is gone: nobody reads it
 	_ = g.proc.Release()

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -126,7 +125,7 @@ func (n *processNode) launch(ctx context.Context) error {
 	if err != nil {
 		ctx, cancel := toEnd(ctx)
 		defer cancel()
-		return errors.Join(fmt.Errorf("start node %s: %w", n.Name(), err), g.kill(ctx))
+		return errors.Join(fmt.Errorf("start node %s: %w", n.Name(), err), g.end(ctx))
 	}
 	n.is = s
 	n.log.Debug("node is ready", "addr", n.addr, "pid", g.pid)
@@ -227,33 +226,19 @@ func (g *guarded) observe() (State, string, error) {
 	if g.gone() {
 		return Dead, fmt.Sprintf("process %d has ended", g.pid), nil
 	}
-	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", g.pid))
-	if err != nil {
+	if words := g.doomed.Load(); words != nil {
+		return Dead, *words, nil
+	}
+	all, err := threadsOf(g.pid)
+	switch {
+	case err != nil:
 		return "", "", err
-	}
-	states := make([]string, 0, len(tasks))
-	stopped, ended := 0, 0
-	for _, t := range tasks {
-		state, _, err := readStat(t)
-		switch {
-		case os.IsNotExist(err): // a thread that ended while we looked
-			continue
-		case err != nil:
-			return "", "", err
-		case state == 'T' || state == 't':
-			stopped++
-		case state == 'Z' || state == 'X':
-			ended++
-		}
-		states = append(states, string(state))
-	}
-	switch seen := strings.Join(states, ""); {
-	case len(states) == ended:
+	case onlyIn(all, "ZX"):
 		return Dead, fmt.Sprintf("process %d is gone", g.pid), nil
-	case stopped == len(states):
-		return Paused, fmt.Sprintf("process %d is in state T (stopped), all %d threads", g.pid, stopped), nil
+	case onlyIn(all, "Tt"):
+		return Paused, fmt.Sprintf("process %d is in state T (stopped), all %d threads", g.pid, len(all)), nil
 	default:
-		return Running, fmt.Sprintf("process %d runs, its threads are in states %s", g.pid, seen), nil
+		return Running, fmt.Sprintf("process %d runs, its threads are in states %s", g.pid, states(all)), nil
 	}
 }
 
@@ -269,7 +254,7 @@ func (n *processNode) close(ctx context.Context) error {
 		return nil
 	}
 	if g := n.current(); g != nil && !g.gone() {
-		if err := g.kill(ctx); err != nil {
+		if err := g.end(ctx); err != nil {
 			return fmt.Errorf("close node %s: %w", n.Name(), err)
 		}
 	}

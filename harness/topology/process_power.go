@@ -13,7 +13,7 @@ func (n *processNode) LosePower(ctx context.Context) (string, error) {
 	err := n.turn.hold(ctx, "take the power from node "+n.Name(), func(ctx context.Context) error {
 		err := n.shimLoaded() // before the server is dead for nothing
 		if g := n.current(); err == nil && g != nil && !g.gone() {
-			err = g.kill(ctx)
+			err = g.end(ctx) // a write that sleeps in the kernel must not come after the cut
 		}
 		if err != nil {
 			return err
