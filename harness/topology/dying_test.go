@@ -3,6 +3,7 @@ package topology_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -85,5 +86,38 @@ func TestKilledNodeThatCannotGoIsDead(t *testing.T) {
 	wantState(t, n, topology.Running, "")
 	if got := dial(t, n.Addr()).Get(t.Context(), "key").Val(); got != "1" {
 		t.Errorf("after the start: got %q, want 1", got)
+	}
+}
+
+// What a server forked to write to its disk must not outlive it: it would keep the clients'
+// connections open, and write where the server's next life does.
+func TestKilledNodeTakesItsChildrenAlong(t *testing.T) {
+	for _, command := range []string{"BGSAVE", "BGREWRITEAOF"} {
+		t.Run(command, func(t *testing.T) {
+			n := start(t, kinds(t)[0], topology.Single("lock", topology.PersistEverysec)...).Nodes()[0]
+			c := dial(t, n.Addr())
+			wantNoErr(t, "slow saving", c.ConfigSet(t.Context(), "rdb-key-save-delay", "60000000").Err()) // µs for each key
+			wantNoErr(t, "SET", c.Set(t.Context(), "key", "1", 0).Err())
+			wantNoErr(t, command, c.Do(t.Context(), command).Err())
+			pid := pidOf(t, n)
+			var child int
+			eventually(t, "the server has a child", func() bool {
+				children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+				child, _ = strconv.Atoi(strings.TrimSpace(string(children)))
+				return child != 0
+			})
+			conn := c.Conn()
+			defer conn.Close()
+			wantNoErr(t, "PING", conn.Ping(t.Context()).Err())
+
+			wantNoErr(t, "kill", n.Kill(t.Context()))
+			if _, err := os.Stat(fmt.Sprintf("/proc/%d", child)); !os.IsNotExist(err) {
+				t.Errorf("process %d, which does the %s, outlives its server", child, command)
+			}
+			if err := conn.Ping(t.Context()).Err(); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("PING over a connection to a killed server: got %v, want to be told that it is gone", err)
+			}
+			wantNoErr(t, "start", n.Start(t.Context()))
+		})
 	}
 }

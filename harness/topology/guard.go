@@ -21,8 +21,8 @@ import (
 // this very program, started again with guardArg: it starts the server as its child and
 // waits. When its standard input, a pipe whose other end only the harness holds, comes to
 // its end, the harness is gone in whatever way, and the guard kills the server, stopped or
-// not, and removes the rules that the harness made on this machine. When the guard itself
-// is killed, the kernel kills the server.
+// not, and removes the rules that the harness made on this machine. What the server leaves
+// behind ends with it. When the guard itself is killed, the kernel kills the server.
 const (
 	guardArg = "picklock-guard-a-server"
 	guardEnv = "PICKLOCK_GUARD" // set in a guard, so that a program that knows no guards starts no further ones
@@ -64,7 +64,11 @@ func guard(server string, args []string, in io.Reader, report io.WriteCloser) in
 		}
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Start(); err != nil {
+	err := adoptOrphans()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
 		fmt.Fprintf(report, "error %v\n", err)
 		return 1
 	}
@@ -76,10 +80,11 @@ func guard(server string, args []string, in io.Reader, report io.WriteCloser) in
 		orphan.Store(true)
 		_ = cmd.Process.Kill()
 	}()
-	err := cmd.Wait()
+	err = cmd.Wait()
 	if orphan.Load() {
 		removeRulesOfDead()
 	}
+	killOrphans()
 	if err != nil {
 		return 1
 	}
