@@ -23,6 +23,7 @@ type watch struct {
 	stock  topology.Node
 	record func(history.Event)
 	inside map[string]string // address by which nodes know each other → name
+	number map[string]uint8  // of the lock nodes, as clients number them
 
 	mu       sync.Mutex
 	roles    map[string]string // as seen last
@@ -38,9 +39,12 @@ const (
 )
 
 func newWatch(nodes []topology.Node, stock topology.Node, record func(history.Event)) *watch {
-	w := &watch{nodes: nodes, stock: stock, record: record, inside: map[string]string{}, roles: map[string]string{}, before: map[string]int64{}}
+	w := &watch{nodes: nodes, stock: stock, record: record, inside: map[string]string{}, number: map[string]uint8{}, roles: map[string]string{}, before: map[string]int64{}}
 	for _, n := range nodes {
 		w.inside[n.Inside()] = n.Name()
+		if n.Kind() == topology.LockNode && len(w.number) < int(history.LastServer) {
+			w.number[n.Name()] = uint8(len(w.number) + 1)
+		}
 	}
 	return w
 }
@@ -158,7 +162,7 @@ func (w *watch) saw(n topology.Node, role string) {
 	w.roles[n.Name()] = role
 	w.mu.Unlock()
 	if changed && n.Kind() != topology.StockNode {
-		w.record(history.Event{Time: history.Now(), Type: history.NodeRole, Client: -1, Worker: -1, Process: -1, Node: n.Name(), Note: role})
+		w.record(history.Event{Time: history.Now(), Type: history.NodeRole, Client: -1, Worker: -1, Process: -1, Node: n.Name(), Server: w.number[n.Name()], Note: role})
 	}
 }
 

@@ -104,9 +104,9 @@ type Trace struct {
 	// does not call it.
 	Release func()
 	// Extend is called directly before the first byte of a renewal that the lock makes on
-	// its own, in whatever goroutine; the function that it returns is called with the
-	// renewal's result.
-	Extend func() (done func(Grant, error))
+	// its own, in whatever goroutine. The renewal's commands are sent in the context that it
+	// returns; the function is called with the renewal's result.
+	Extend func(context.Context) (context.Context, func(Grant, error))
 }
 
 func (t Trace) attempt() {
@@ -121,11 +121,11 @@ func (t Trace) release() {
 	}
 }
 
-func (t Trace) extend() func(Grant, error) {
+func (t Trace) extend(ctx context.Context) (context.Context, func(Grant, error)) {
 	if t.Extend != nil {
-		return t.Extend()
+		return t.Extend(ctx)
 	}
-	return func(Grant, error) {}
+	return ctx, func(Grant, error) {}
 }
 
 // Clock is the time as the client under test sees it. A fault may skew it; the record

@@ -24,13 +24,20 @@ func renewal(t *testing.T, clk *manual, sleepers int, renewals <-chan error) err
 	}
 }
 
+// renewed is a trace that passes on what became of each renewal.
+func renewed(to chan<- error) func(context.Context) (context.Context, func(locks.Grant, error)) {
+	return func(ctx context.Context) (context.Context, func(locks.Grant, error)) {
+		return ctx, func(_ locks.Grant, err error) { to <- err }
+	}
+}
+
 // It is renewed while any hold is left, and no longer.
 func TestReentrantWatchdogRenews(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, 1)
 	cfg, clk, renewals := c.config(), newManual(), make(chan error, 100)
 	cfg.Clock = clk
-	cfg.Trace.Extend = func() func(locks.Grant, error) { return func(_ locks.Grant, err error) { renewals <- err } }
+	cfg.Trace.Extend = renewed(renewals)
 	l := open(t, "reentrant-watchdog", cfg)
 	if l.(locks.Loser).Lost() != nil {
 		t.Error("a loss signal without a grant")
@@ -68,7 +75,7 @@ func TestReentrantWatchdogLoses(t *testing.T) {
 	c := newCluster(t, 1)
 	cfg, clk, renewals := c.config(), newManual(), make(chan error, 100)
 	cfg.Clock = clk
-	cfg.Trace.Extend = func() func(locks.Grant, error) { return func(_ locks.Grant, err error) { renewals <- err } }
+	cfg.Trace.Extend = renewed(renewals)
 	l := open(t, "reentrant-watchdog", cfg)
 	acquire(t, l)
 	c.plain[0].Del(t.Context(), cfg.Name)
@@ -93,7 +100,7 @@ func TestReentrantWatchdogResend(t *testing.T) {
 	for name, guilty := range map[string]bool{"reentrant-watchdog:retry=blind": true, "reentrant-watchdog:retry=operation-id": false} {
 		cfg, clk, renewals := c.config(), newManual(), make(chan error, 100)
 		cfg.Clock = &awake{clk}
-		cfg.Trace.Extend = func() func(locks.Grant, error) { return func(_ locks.Grant, err error) { renewals <- err } }
+		cfg.Trace.Extend = renewed(renewals)
 		first := true
 		c.losing(func(args []any) loss {
 			if first && (args[0] == "evalsha" || args[0] == "eval") {

@@ -189,7 +189,7 @@ func (l *watchdogLock) renewInBackground(ctx context.Context, w *watch, token st
 		ctx, cancel = context.WithTimeout(ctx, rest)
 		defer cancel()
 	}
-	done := l.Trace.extend()
+	ctx, done := l.Trace.extend(ctx)
 	g, err := l.renew(ctx, w, token)
 	done(g, err)
 	return err

@@ -85,8 +85,8 @@ func newDog(t *testing.T, options ...string) *dog {
 	d := &dog{bench: newBench(t), time: newManual(), renewals: make(chan error, 100)}
 	d.cfg = d.config()
 	d.cfg.Clock = d.time
-	d.cfg.Trace.Extend = func() func(locks.Grant, error) {
-		return func(g locks.Grant, err error) {
+	d.cfg.Trace.Extend = func(ctx context.Context) (context.Context, func(locks.Grant, error)) {
+		return ctx, func(g locks.Grant, err error) {
 			if err == nil && g.Validity != dogTTL {
 				t.Errorf("a renewal promises %v, want %v", g.Validity, dogTTL)
 			}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"picklock/harness/history"
 	"picklock/models/spec"
@@ -20,12 +21,19 @@ import (
 // A release or renewal counts from its deciding attempt where the record has it: a release
 // that compares first and deletes later takes effect with the deletion.
 //
+// Where the record tells on which servers grants and effects were made, an effect counts
+// against an owner only if the owner's key can have been on its server: see reigns. Then it
+// is certain that the key was not the worker's own if the two were done in the same reign,
+// or if the worker's own key must have expired everywhere. Otherwise nobody can tell, and
+// the verdict is unknown. Where the record tells no servers, there is only one.
+//
 // The victim's lease counts for as long as the lock promised it, also after the death of
 // the victim. A lease without an end is over when the next grant proves it gone.
 func judgeOwnership(r *record) *Judgement {
 	f := &findings{r: r}
+	reigns := r.readReigns()
 	for _, name := range r.names {
-		owners := r.owners(name)
+		owners := r.owners(name, reigns)
 		for _, g := range r.byLock[name] {
 			for _, ops := range [...][]*history.Operation{g.releases, g.extends} {
 				for _, o := range ops {
@@ -33,8 +41,13 @@ func judgeOwnership(r *record) *Judgement {
 						continue
 					}
 					f.checked++
-					if v := owners.robbed(g, o); v != nil {
+					switch v, sure := owners.robbed(g, o); {
+					case v == nil:
+					case sure:
 						f.add(r.robbery(g, o, v))
+					default:
+						f.unknown("the %s of %s by %s at %s may have met a key of its own, or that of %s, which another server granted",
+							o.Op, o.Object, who(o), r.at(o.Return), who(v.outer))
 					}
 				}
 			}
@@ -55,9 +68,11 @@ type ownedBy struct {
 	all     []owned
 	longest []int
 	near    int // where robbed looked last
+	r       *record
+	reigns  reigns
 }
 
-func (r *record) owners(name string) ownedBy {
+func (r *record) owners(name string, all reigns) ownedBy {
 	grants := make([]*group, 0, len(r.byLock[name]))
 	for _, g := range r.byLock[name] {
 		if g.granted() {
@@ -71,7 +86,7 @@ func (r *record) owners(name string) ownedBy {
 	for i := len(grants) - 1; i >= 0; i-- {
 		next[i] = min(next[i+1], grants[i].returned)
 	}
-	by := ownedBy{all: make([]owned, 0, len(grants)), longest: make([]int, 0, len(grants))}
+	by := ownedBy{all: make([]owned, 0, len(grants)), longest: make([]int, 0, len(grants)), r: r, reigns: all}
 	var sure []span
 	for _, g := range grants {
 		sure = r.guaranteed(g, sure[:0])
@@ -97,33 +112,79 @@ func (r *record) owners(name string) ownedBy {
 }
 
 // robbed finds the owner whose lock o changed on behalf of g, who was not the owner; nil:
-// there is none for certain.
-func (by *ownedBy) robbed(g *group, o *history.Operation) *owned {
+// there is none for certain. If it is not sure, o may have changed what was g's own.
+func (by *ownedBy) robbed(g *group, o *history.Operation) (victim *owned, sure bool) {
 	// The first n began before o can have taken effect.
 	n := by.before(from(o))
 	covers := func(x *owned) bool { return o.Return < x.to && x.group != g }
 	if g.outer == nil || g.outer.Outcome == history.OutcomeFail {
-		// Never the owner: any owner will do.
-		if n == 0 {
-			return nil
+		// Never the owner: any owner will do. Mostly the first that is looked at does.
+		for i := n - 1; i >= 0 && by.all[by.longest[i]].to > o.Return; i-- {
+			for _, x := range [...]*owned{&by.all[by.longest[i]], &by.all[i]} {
+				if covers(x) && by.reaches(o, nil, x) {
+					return x, true
+				}
+			}
 		}
-		if x := &by.all[by.longest[n-1]]; covers(x) {
-			return x
-		}
-		return nil
+		return nil, false
 	}
 	if !g.granted() {
-		return nil
+		return nil, false
 	}
 	// Owners that were asked for after g had returned began after it: no need to look
 	// further back. An extend or a nested acquire may have begun a stretch of its own, so
 	// each is looked at by its own grant.
 	for i := n - 1; i >= 0 && by.all[i].from > g.returned; i-- {
-		if x := &by.all[i]; covers(x) && x.asked > g.lastAsked() {
-			return x
+		x := &by.all[i]
+		if !covers(x) || x.asked <= g.lastAsked() || !by.reaches(o, g, x) {
+			continue
+		}
+		if by.alone(o, x) || by.r.gone(g, from(o)) {
+			return x, true
+		}
+		victim = x
+	}
+	return victim, false
+}
+
+// reaches says whether o can have met the key of x; g is whom it was done for.
+func (by *ownedBy) reaches(o *history.Operation, g *group, x *owned) bool {
+	if oneServer(o, x.outer) {
+		return true
+	}
+	var own *history.Operation
+	if g != nil {
+		own = g.outer
+	}
+	return by.reigns.inherits(o, own, x.outer)
+}
+
+// alone says whether the keys that o met were certainly those among which x was granted: no
+// earlier grant had one then.
+func (by *ownedBy) alone(o *history.Operation, x *owned) bool {
+	return oneServer(o, x.outer) || by.reigns.together(o, x.outer)
+}
+
+// oneServer: the record does not tell the servers of two operations apart.
+func oneServer(a, b *history.Operation) bool {
+	return a.Server == history.ServerUnknown || b.Server == history.ServerUnknown
+}
+
+// gone says whether the key of a grant has certainly expired by t on every server that had
+// it. Clocks that were moved, and an acquire or renewal that may take effect at any time,
+// leave that open.
+func (r *record) gone(g *group, t int64) bool {
+	if r.expired(g) >= t || slices.ContainsFunc(r.Faults, func(f history.Fault) bool { return strings.HasPrefix(f.Kind, "clock-") }) {
+		return false
+	}
+	for _, ops := range [...][]*history.Operation{g.acquires, g.extends} {
+		for _, o := range ops {
+			if o.Outcome == history.OutcomeInfo {
+				return false
+			}
 		}
 	}
-	return nil
+	return true
 }
 
 // before tells how many began before t. Operations come nearly in order, so the place is
@@ -162,6 +223,13 @@ func (r *record) robbery(g *group, o *history.Operation, v *owned) finding {
 	if o.Op == history.Extend {
 		kind, did = "foreign-extend", "extended"
 	}
+	said, whose := "the server", who(v.outer)
+	if node := r.node(o.Server); node != "" {
+		said = node
+	}
+	if node := r.node(v.outer.Server); node != "" {
+		whose += ", granted by " + node
+	}
 	return finding{
 		start: from(o), end: o.Return, kind: kind, object: o.Object, ops: []int64{o.ID, v.grant},
 		witness: func() *Witness {
@@ -188,8 +256,8 @@ func (r *record) robbery(g *group, o *history.Operation, v *owned) finding {
 				r.faults(span{since, o.Return}, o.Client, v.outer.Client),
 				[]string{
 					r.acquired(v.group),
-					fmt.Sprintf("%s %s %s between %s and %s, and the server said that it took effect", who(o), did, o.Object, r.at(from(o)), r.at(o.Return)),
-					fmt.Sprintf("the lock that it %s was that of %s", did, who(v.outer)),
+					fmt.Sprintf("%s %s %s between %s and %s, and %s said that it took effect", who(o), did, o.Object, r.at(from(o)), r.at(o.Return), said),
+					fmt.Sprintf("the lock that it %s was that of %s", did, whose),
 				},
 				r.entered(o, v))
 		},

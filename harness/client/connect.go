@@ -15,6 +15,7 @@ import (
 func (p *process) connectAll() {
 	if len(p.cfg.Sentinels) > 0 {
 		p.nodes = []redis.UniversalClient{p.follow()}
+		redis.SetOTelRecorder(answers{})
 	} else {
 		for _, node := range p.cfg.Locks {
 			p.nodes = append(p.nodes, p.connect(node, lockPool))
@@ -42,7 +43,11 @@ func (p *process) dial(ctx context.Context, network, node string) (net.Conn, err
 		return nil, &net.OpError{Op: "dial", Net: network, Err: fmt.Errorf("%q is no node of this test", node)}
 	}
 	d := net.Dialer{Timeout: p.cfg.RedisTimeout}
-	return d.DialContext(ctx, network, addr.(string))
+	conn, err := d.DialContext(ctx, network, addr.(string))
+	if err != nil {
+		return nil, err
+	}
+	return p.numbered(conn, node), nil
 }
 
 // connect makes the client for one node. Hidden retries are off, and a reply is waited

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 
@@ -21,7 +22,8 @@ type recorder struct {
 	renewer thread // the renewals that its lock makes on its own, beside it
 	from    int64  // start of the last attempt of the acquire under way
 	tries   int64
-	freed   int64 // start of the last command that freed, of the release under way
+	freed   int64   // start of the last command that freed, of the release under way
+	server  *server // that does the operation under way
 	closed  bool
 	broken  error        // the journal could not be written: the worker must end
 	ending  atomic.Int32 // completions between the reading of the clock and the journal
@@ -36,7 +38,7 @@ type thread struct {
 }
 
 func newRecorder(cfg Config, worker int) (*recorder, error) {
-	r := &recorder{cfg: cfg, worker: worker, next: cfg.Epochs[worker], silent: cfg.Unrecorded}
+	r := &recorder{cfg: cfg, worker: worker, next: cfg.Epochs[worker], silent: cfg.Unrecorded, server: new(server)}
 	r.begin(&r.self)
 	var err error
 	r.journal, err = history.CreateJournal(cfg.journal(worker))
@@ -147,9 +149,9 @@ func (r *recorder) complete(e history.Event) {
 	e.Time = at
 	switch e.Op {
 	case history.Acquire:
-		e.From, e.Attempts = r.from, r.tries
+		e.From, e.Attempts, e.Server = r.from, r.tries, r.server.number()
 	case history.Release:
-		e.From = r.freed
+		e.From, e.Server = r.freed, r.server.number()
 	}
 	r.append(e)
 	if e.Type == history.Info {
@@ -168,13 +170,24 @@ func (r *recorder) lost(object string, grant int64) {
 
 // attempt is the lock's trace: each attempt counts from here.
 func (r *recorder) attempt() {
+	r.server.forget()
 	r.from = r.now()
 	r.tries++
 }
 
 // release is the lock's trace of the command that frees, where it is not the release's
 // only one.
-func (r *recorder) release() { r.freed = r.now() }
+func (r *recorder) release() {
+	r.server.forget()
+	r.freed = r.now()
+}
+
+// served is the context of a call of the lock, from which the record knows where its
+// commands went.
+func (r *recorder) served(ctx context.Context) context.Context {
+	r.server = new(server)
+	return r.server.of(ctx)
+}
 
 func (r *recorder) close() error {
 	r.mu.Lock()
@@ -190,12 +203,13 @@ func (r *recorder) failed() error {
 }
 
 // renewal is the lock's trace of a renewal that it makes on its own for the grant.
-func (r *recorder) renewal(object string, grant func() int64) func() func(locks.Grant, error) {
-	return func() func(locks.Grant, error) {
+func (r *recorder) renewal(object string, grant func() int64) func(context.Context) (context.Context, func(locks.Grant, error)) {
+	return func(ctx context.Context) (context.Context, func(locks.Grant, error)) {
+		by := new(server)
 		e := r.invoke(history.Extend, object, grant())
 		from := e.Time
-		return func(g locks.Grant, err error) {
-			e.From, e.Validity = from, int64(g.Validity)
+		return by.of(ctx), func(g locks.Grant, err error) {
+			e.From, e.Validity, e.Server = from, int64(g.Validity), by.number()
 			classify(&e, err)
 			r.complete(e)
 		}

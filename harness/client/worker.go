@@ -99,7 +99,7 @@ func (w *worker) acquire(ctx context.Context, s *shop, outer int64) (grant int64
 	if grant = outer; outer == 0 {
 		grant, s.holder = e.ID, e.ID
 	}
-	g, err := s.lock.Acquire(ctx)
+	g, err := s.lock.Acquire(w.rec.served(ctx))
 	classify(&e, err)
 	e.Token, e.Fence, e.Validity, e.Belief = g.Token, g.Fence, int64(g.Validity), believed(g.Belief)
 	if _, ok := s.lock.(locks.Reentrant); ok && err == nil {
@@ -155,7 +155,7 @@ func (w *worker) deduct(ctx context.Context, s *shop, grant int64) {
 
 func (w *worker) release(s *shop, grant int64) {
 	e := w.rec.invoke(history.Release, s.name, grant)
-	err := s.lock.Release(context.Background())
+	err := s.lock.Release(w.rec.served(context.Background()))
 	classify(&e, err)
 	if errors.Is(err, locks.ErrThrown) {
 		e.Belief = history.ThrowsToCaller

@@ -34,7 +34,8 @@ func anyEvent(t *rapid.T) history.Event {
 		Attempts: rapid.Int64Min(0).Draw(t, "attempts"), Belief: rapid.String().Draw(t, "belief"),
 		Count: anyPtr(t, "count"), Basis: anyPtr(t, "basis"), Left: anyPtr(t, "left"), Sold: rapid.Bool().Draw(t, "sold"),
 		Code: rapid.String().Draw(t, "code"), Error: rapid.String().Draw(t, "error"),
-		Node: rapid.String().Draw(t, "node"), Note: rapid.String().Draw(t, "note"),
+		Server: rapid.Uint8().Draw(t, "server"),
+		Node:   rapid.String().Draw(t, "node"), Note: rapid.String().Draw(t, "note"),
 	}
 }
 
@@ -70,6 +71,7 @@ func TestRareEventsSurviveTheTrip(t *testing.T) {
 		{Time: 7, Type: history.ClientDeath, Client: 4, Worker: -1, Process: -1},
 		{Time: 8, Type: history.ClientTold, Client: 2, Worker: 3, Process: 23, Note: "worker 3 hangs"},
 		{Time: 9, Type: history.NodeRole, Node: "lock-2", Note: history.Primary},
+		{Time: 9, Type: history.NodeRole, Node: "lock-3", Server: 3, Note: "down"},
 		{Time: 10, Type: history.NodeRole, Node: "ü \"2\"", Note: "replica of lock-1"},
 	} {
 		line := want.AppendJSON(nil)
@@ -100,6 +102,7 @@ func TestParserRefuses(t *testing.T) {
 		"an open string":       `{"t":1,"type":"ok`,
 		"a bare control":       "{\"t\":1,\"type\":\"o\nk\"}",
 		"half a ledger":        `{"t":1,"type":"ledger","ledger":{"seq":}}`,
+		"a large server":       `{"t":1,"type":"ok","srv":256}`,
 		"a node twice":         `{"t":1,"type":"node-role","node":"a","node":"b"}`,
 		"a node's number":      `{"t":1,"type":"node-role","node":1}`,
 		"an unknown in nested": `{"t":1,"type":"stock","stock":{"lvl":1}}`,

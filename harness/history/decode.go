@@ -104,6 +104,8 @@ func (p *parser) field(e *Event, key []byte) (n int, err error) {
 		return 24, p.text(&e.Note)
 	case "node":
 		return 25, p.text(&e.Node)
+	case "srv":
+		return 26, p.small(&e.Server)
 	}
 	return 0, fmt.Errorf("%w: unknown field %q", errShape, key)
 }
@@ -196,6 +198,19 @@ func (p *parser) integer(out *int64) error {
 	if negative {
 		*out = -*out
 	}
+	return nil
+}
+
+// small reads a number of one byte.
+func (p *parser) small(out *uint8) error {
+	var v int64
+	if err := p.integer(&v); err != nil {
+		return err
+	}
+	if v < 0 || v > math.MaxUint8 {
+		return p.fail("a number from 0 to 255 before")
+	}
+	*out = uint8(v)
 	return nil
 }
 

@@ -28,6 +28,7 @@ func (e *Event) AppendJSON(b []byte) []byte {
 	}
 	b = appendString(b, "obj", e.Object)
 	b = appendInt(b, "grant", e.Grant)
+	b = appendInt(b, "srv", int64(e.Server))
 	b = appendString(b, "token", e.Token)
 	b = appendInt(b, "fence", e.Fence)
 	b = appendInt(b, "from", e.From)

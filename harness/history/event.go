@@ -65,6 +65,15 @@ const (
 	believesDefault = ""         // it believes the reply
 )
 
+// Numbers of servers. Where several nodes can be the lock's server by turns, they are numbered
+// from 1, and an operation says which of them it was done on: a node keeps its number for the
+// whole history.
+const (
+	ServerUnknown uint8 = 0   // the record does not say
+	ServerSeveral uint8 = 255 // its commands went to several, and any of them may have done it
+	LastServer    uint8 = 254
+)
+
 // Never is the return of an operation that has no known completion.
 const Never int64 = math.MaxInt64
 
@@ -80,6 +89,9 @@ type Event struct {
 	Worker  int    // from 0, within its client
 	Object  string // the lock's name (acquire, extend, release, lost) or the SKU (deduct, ledger, stock)
 	Grant   int64  // extend, release, lost, deduct: ID of the acquire that they belong to; 0: none
+	// Server is, of completions of acquire, extend and release, the number of the node that
+	// answered; of node-role, that of Node. See ServerUnknown.
+	Server uint8
 
 	// Completions of acquire and extend.
 	Token    string // what the lock wrote as its value

@@ -33,6 +33,7 @@ type Operation struct {
 	Invoke  int64 // ns
 	Return  int64 // ns; Never without a completion. An Info completion has its time here, but may take effect later
 	Outcome Outcome
+	Server  uint8
 
 	Token    string
 	Fence    int64
@@ -64,9 +65,10 @@ type Loss struct {
 
 // Role is what a node was seen to be from Time on, until its next role.
 type Role struct {
-	Node string
-	Time int64
-	Role string // "primary", "replica of lock-1", "down"
+	Node   string
+	Server uint8 // its number; ServerUnknown: it has none, since no operation is done on it
+	Time   int64
+	Role   string // "primary", "replica of lock-1", "down"
 }
 
 // Primary is the role of a node that takes writes and has its copies made from it.
@@ -206,7 +208,7 @@ func (a *assembly) add(e *Event) error {
 		if e.Node == "" {
 			return fmt.Errorf("a role %q is of no node", e.Note)
 		}
-		h.Roles = append(h.Roles, Role{Node: e.Node, Time: e.Time, Role: e.Note})
+		h.Roles = append(h.Roles, Role{Node: e.Node, Server: e.Server, Time: e.Time, Role: e.Note})
 	case ClientUp, ClientDown, ClientTold:
 	default:
 		return fmt.Errorf("unknown event type %q", e.Type)
@@ -222,7 +224,7 @@ func invoked(e *Event) Operation {
 }
 
 func complete(o *Operation, e *Event) {
-	o.Return = e.Time
+	o.Return, o.Server = e.Time, e.Server
 	o.Outcome = outcome(e.Type)
 	if o.Grant == 0 {
 		o.Grant = e.Grant

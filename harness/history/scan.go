@@ -33,6 +33,7 @@ const (
 	rankWorker
 	rankObject
 	rankGrant
+	rankServer
 	rankToken
 	rankFence
 	rankFrom
@@ -117,6 +118,9 @@ func (s *scanner) field(e *Event) (rank int, ok bool) {
 		}
 		return rankLedger, s.entry(e)
 	case 's':
+		if s.has(`,"srv":`) {
+			return rankServer, s.small(&e.Server)
+		}
 		e.Sold = true
 		return rankSold, s.has(`,"sold":true`)
 	case 'e':
@@ -200,6 +204,13 @@ func (s *scanner) number(out *int) bool {
 	ok := s.integer(&v)
 	*out = int(v)
 	return ok
+}
+
+func (s *scanner) small(out *uint8) bool {
+	var v int64
+	ok := s.integer(&v)
+	*out = uint8(v)
+	return ok && int64(*out) == v
 }
 
 func (s *scanner) pointer(out **int64) bool {
