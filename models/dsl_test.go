@@ -195,7 +195,15 @@ func parse(text string) (*history.History, error) {
 			}
 			events = append(events, history.Event{Time: from, Type: history.Lost, Grant: id})
 		case words[1] == "role":
-			events = append(events, history.Event{Time: from, Type: history.NodeRole, Client: -1, Node: words[2], Note: strings.Join(words[3:], " ")})
+			var server uint8
+			if _, number, ok := strings.Cut(words[2], "lock-"); ok {
+				n, err := strconv.ParseUint(number, 10, 8)
+				if err != nil {
+					return nil, fail(err)
+				}
+				server = uint8(n)
+			}
+			events = append(events, history.Event{Time: from, Type: history.NodeRole, Client: -1, Node: words[2], Server: server, Note: strings.Join(words[3:], " ")})
 		case words[1] == "fault":
 			faults++
 			f := history.Fault{N: faults, Kind: words[2], Target: words[3] + " " + words[4], Client: -1, Start: from, Landed: !slices.Contains(words, "unproven"), Stays: slices.Contains(words, "stays")}
@@ -275,6 +283,8 @@ func operation(words []string, from, to int64) (invoke, done history.Event, err 
 			done.Grant = e.Grant
 		case "token":
 			done.Token = val
+		case "on":
+			done.Server = uint8(number())
 		case "belief":
 			done.Belief = val
 		case "code":
