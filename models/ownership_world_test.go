@@ -28,10 +28,9 @@ type worldServer struct {
 }
 
 type worldWorker struct {
-	next    int64 // of its next step
-	step    func()
-	at      int // server that it is connected to
-	process int64
+	next int64 // of its next step
+	step func()
+	at   int // server that it is connected to
 }
 
 type ownerWorld struct {
