@@ -280,7 +280,8 @@ func (r ownerReference) caught(o *history.Operation, x int64) bool {
 			other = &r.h.Operations[i]
 		}
 	}
-	if other.Outcome != history.OutcomeOK || own.Outcome == history.OutcomeInfo || own.Outcome == history.OutcomeOK && r.from(other) <= own.Return {
+	if other == nil || other.Outcome != history.OutcomeOK || // nil: it was under way at the end
+		own.Outcome == history.OutcomeInfo || own.Outcome == history.OutcomeOK && r.from(other) <= own.Return {
 		return false
 	}
 	return slices.ContainsFunc(r.owns(other), func(s stretch) bool { return s.From < r.from(o) && o.Return < s.To })

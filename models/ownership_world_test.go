@@ -14,7 +14,7 @@ import (
 
 const (
 	worldTTL     = 600
-	worldSamples = 100 // between two looks at the roles
+	worldSamples = 100 // between two looks at the roles; sometimes it is three times that
 )
 
 type worldServer struct {
@@ -78,6 +78,9 @@ func (w *ownerWorld) run() *history.History {
 		case sample:
 			w.look()
 			sample += worldSamples
+			if w.oneIn(4) {
+				sample += 2 * worldSamples
+			}
 		case turn:
 			w.turn()
 			turn = w.soon(400)
@@ -131,7 +134,7 @@ func (w *ownerWorld) turn() {
 		}
 		s.primary, s.since, w.named = true, w.now, i
 	case 4: // one that is not the new primary becomes its replica
-		if i == w.named || s.primary && w.now-s.since < 2*worldSamples {
+		if i == w.named || s.primary && w.now-s.since < 4*worldSamples {
 			return
 		}
 		if s.primary {

@@ -53,7 +53,6 @@ func (r *record) readReigns() reigns {
 type reign struct{ low, high int }
 
 func (r reign) sure() bool         { return r.low == r.high }
-func (r reign) meet(o reign) bool  { return r.low <= o.high && o.low <= r.high }
 func (r reign) equal(o reign) bool { return r.sure() && r == o }
 
 // of tells the reign of an acknowledged operation.
@@ -94,8 +93,8 @@ func (all reigns) inherits(o, own, x *history.Operation) bool {
 	if !placed(o) || !placed(x) {
 		return true
 	}
-	if o.Server == x.Server && all.of(o).meet(all.of(x)) {
-		return true
+	if o.Server == x.Server {
+		return true // in the reign of x, or in a later one, which began with its keys
 	}
 	if own != nil && all.together(o, own) {
 		return false // the reign had begun when own was granted, and x came later
