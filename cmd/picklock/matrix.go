@@ -19,6 +19,8 @@ import (
 	"picklock/harness"
 	"picklock/harness/matrix"
 	"picklock/harness/topology"
+	"picklock/reports/bars"
+	"picklock/reports/text"
 )
 
 // matrixFlags are the flags of matrix.
@@ -223,7 +225,8 @@ func (f *matrixFlags) run(ctx context.Context, s *screen, plan *matrix.Plan) (m 
 	if len(todo) < st.Of() {
 		what += fmt.Sprintf(", of which %d have ended", st.Of()-len(todo))
 	}
-	fmt.Fprintf(s.out, "%s, %d side by side, %s at least; %s\n%s\n", what, f.jobs, inWords(plan.Waiting(todo)/time.Duration(f.jobs)), why, st.Dir)
+	s.head(fmt.Sprintf("%s, %d side by side, %s at least; %s", what, f.jobs, text.Time(plan.Waiting(todo)/time.Duration(f.jobs)), why))
+	fmt.Fprintln(s.out, st.Dir)
 	if _, err := rt.Sweep(ctx); err != nil {
 		slog.Debug("sweep", "error", err)
 	}
@@ -241,11 +244,19 @@ func (f *matrixFlags) run(ctx context.Context, s *screen, plan *matrix.Plan) (m 
 		servers = pool
 	}
 	env := harness.Env{Runtime: servers, NoSweep: true, Sabotage: sabotaged()}
-	t := &teller{out: s.out, every: s.live || f.verbose, began: time.Now(), told: time.Now(), root: f.root}
+	side := s.sideBySide(ctx, bars.Options{
+		Total: st.Of(), Words: outcomeWords(st.Matrix()),
+		Weight: plan.Waiting(todo).Seconds(), Least: plan.Waiting(todo) / time.Duration(f.jobs),
+	})
+	defer side.close()
+	t := &teller{side: side, every: s.live || f.verbose, began: time.Now(), told: time.Now(), root: f.root}
 	m, err = matrix.Runner{
-		Jobs: f.jobs, Keep: keep, Tell: t.tell,
-		Test: func(ctx context.Context, o harness.Options) (harness.Outcome, error) { return harness.Run(ctx, o, env) },
+		Jobs: f.jobs, Keep: side.keep, Tell: t.tell,
+		Test: func(ctx context.Context, o harness.Options) (harness.Outcome, error) {
+			return side.test(ctx, named(o), time.Duration(o.TimeLimit).Seconds(), o, env)
+		},
 	}.Run(ctx, st)
+	side.close()
 	left := st.Left()
 	if err := errors.Join(err, st.Close()); err != nil {
 		return nil, "", fmt.Errorf("%w (%d of %d runs have ended; go on with: %s)", err, st.Of()-left, st.Of(), f.again)
@@ -257,7 +268,7 @@ func (f *matrixFlags) run(ctx context.Context, s *screen, plan *matrix.Plan) (m 
 
 // teller tells how a matrix goes.
 type teller struct {
-	out   io.Writer
+	side  *sideBySide
 	every bool // a line for each run, not only for those that are not as expected
 	root  string
 	began time.Time
@@ -274,20 +285,21 @@ func (t *teller) tell(r matrix.Told) {
 		t.count = map[matrix.Outcome]int{}
 	}
 	t.count[r.Run.Outcome]++
+	t.side.ended(string(r.Run.Outcome))
 	fine := r.Run.Outcome == matrix.AsExpected
 	if fine && !t.every && time.Since(t.told) < silence {
 		return
 	}
 	t.told = time.Now()
-	at := fmt.Sprintf("%4d/%d %4.0f s", r.Done, r.Of, time.Since(t.began).Seconds())
+	at := fmt.Sprintf("%4d/%d %4.0f s  ", r.Done, r.Of, time.Since(t.began).Seconds())
 	switch {
 	case !fine:
-		fmt.Fprintf(t.out, "%s  %s, seed %d: %s: %s\n", at, r.Cell.ID(), r.Run.Seed, strings.ToUpper(string(r.Run.Outcome)), oneLine(errors.New(r.Run.Why)))
+		t.side.say(at, fmt.Sprintf("%s, seed %d: %s: %s", r.Cell.ID(), r.Run.Seed, strings.ToUpper(string(r.Run.Outcome)), oneLine(errors.New(r.Run.Why))))
 		if r.Run.Dir != "" {
-			fmt.Fprintf(t.out, "          %s/%s\n", t.root, r.Run.Dir)
+			fmt.Fprintf(t.side.out, "          %s/%s\n", t.root, r.Run.Dir)
 		}
 	case t.every:
-		fmt.Fprintf(t.out, "%s  %s, seed %d: %s\n", at, r.Cell.ID(), r.Run.Seed, r.Run.Outcome)
+		t.side.say(at, fmt.Sprintf("%s, seed %d: %s", r.Cell.ID(), r.Run.Seed, r.Run.Outcome))
 	default:
 		var parts []string
 		for _, o := range matrix.Outcomes {
@@ -295,7 +307,7 @@ func (t *teller) tell(r matrix.Told) {
 				parts = append(parts, fmt.Sprintf("%d %s", t.count[o], o))
 			}
 		}
-		fmt.Fprintf(t.out, "%s  runs until now: %s\n", at, strings.Join(parts, ", "))
+		t.side.say(at, "runs until now: "+strings.Join(parts, ", "))
 	}
 }
 
@@ -310,7 +322,7 @@ func listMatrices(out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "%s\t%d cells\t%d runs\t%s of waiting\t%s\n", name, len(p.Rows), len(p.Jobs()), inWords(p.Waiting(p.Jobs())), s.About)
+		fmt.Fprintf(w, "%s\t%d cells\t%d runs\t%s of waiting\t%s\n", name, len(p.Rows), len(p.Jobs()), text.Time(p.Waiting(p.Jobs())), s.About)
 	}
 	return w.Flush()
 }
@@ -335,7 +347,7 @@ func listCells(out io.Writer, p *matrix.Plan, part matrix.Shard) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "%d runs, %s of waiting; plan %.12s\n", len(jobs), inWords(p.Waiting(jobs)), p.Digest)
+	_, err = fmt.Fprintf(out, "%d runs, %s of waiting; plan %.12s\n", len(jobs), text.Time(p.Waiting(jobs)), p.Digest)
 	return err
 }
 
@@ -370,15 +382,4 @@ func printSource(out io.Writer, name string) error {
 
 func completeMatrices(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return matrix.Builtins(), cobra.ShellCompDirectiveDefault
-}
-
-// inWords is a time as a person says it: "45 s", "12 min", "3.5 h".
-func inWords(d time.Duration) string {
-	switch {
-	case d < 2*time.Minute:
-		return fmt.Sprintf("%.0f s", d.Seconds())
-	case d < 2*time.Hour:
-		return fmt.Sprintf("%.0f min", d.Minutes())
-	}
-	return fmt.Sprintf("%.1f h", d.Hours())
 }

@@ -16,6 +16,7 @@ import (
 	"picklock/harness"
 	"picklock/harness/scenario"
 	"picklock/harness/topology"
+	"picklock/reports/bars"
 )
 
 func newScenario(status *int) *cobra.Command {
@@ -77,7 +78,7 @@ itself failed in a run.`,
 			if f.repeat < 1 || f.jobs < 1 {
 				return &flagError{errors.New("--repeat and --jobs must be at least 1")}
 			}
-			rows, err := f.run(cmd.Context(), cmd.OutOrStdout(), chosen)
+			rows, err := f.run(cmd.Context(), newScreen(cmd, false), chosen)
 			if err != nil {
 				return err
 			}
@@ -97,37 +98,64 @@ itself failed in a run.`,
 	return cmd
 }
 
-func (f scenarioFlags) run(ctx context.Context, out io.Writer, chosen []scenario.Scenario) ([]scenario.Row, error) {
+func (f scenarioFlags) run(ctx context.Context, s *screen, chosen []scenario.Scenario) ([]scenario.Row, error) {
 	rt, why, err := topology.Select(ctx, f.runtime, topology.DockerOptions{Image: f.image, Reach: topology.Reach(f.reach)})
 	if err != nil {
 		return nil, err
 	}
 	cases := 0
-	for _, s := range chosen {
-		cases += len(s.Guilty) + len(s.Innocent)
+	for _, x := range chosen {
+		cases += len(x.Guilty) + len(x.Innocent)
 	}
-	fmt.Fprintf(out, "%d scenarios, %d runs, %d side by side; %s\n", len(chosen), cases*f.repeat, f.jobs, why)
+	s.head(fmt.Sprintf("%d scenarios, %d runs, %d side by side; %s", len(chosen), cases*f.repeat, f.jobs, why))
 	if _, err := rt.Sweep(ctx); err != nil {
 		slog.Debug("sweep", "error", err)
 	}
+	env := harness.Env{Runtime: rt, NoSweep: true, Sabotage: sabotaged()}
+	side := s.sideBySide(ctx, bars.Options{
+		Total: cases * f.repeat, Words: []bars.Word{{Word: asExpected, Colour: bars.Green}, {Word: notExpected, Colour: bars.Red}},
+		Weight: float64(cases * f.repeat),
+	})
+	defer side.close()
 	done, began := 0, time.Now()
 	rows, err := scenario.RunAll(ctx, scenario.Plan{
-		Scenarios: chosen, Repeat: f.repeat, Seed: f.seed, Jobs: f.jobs,
-		Env: harness.Env{Runtime: rt, NoSweep: true, Sabotage: sabotaged()}, Keep: keep,
+		Scenarios: chosen, Repeat: f.repeat, Seed: f.seed, Jobs: f.jobs, Keep: side.keep,
+		Test: func(ctx context.Context, r scenario.Run, o harness.Options) (harness.Outcome, error) {
+			return side.test(ctx, r.Scenario+", "+sideOf(r)+" "+named(o), 1, o, env)
+		},
 		Options: func(o *harness.Options) { o.Root, o.Server, o.Reach, o.Image = f.root, f.server, f.reach, f.image },
 		Tell: func(r scenario.Run) {
 			done++
-			tellRun(out, r, done, cases*f.repeat, time.Since(began))
+			word := asExpected
+			if r.Err != nil || !r.Met {
+				word = notExpected
+			}
+			side.ended(word)
+			tellRun(side, r, done, cases*f.repeat, time.Since(began))
 		},
 	})
-	fmt.Fprintln(out)
-	return rows, errors.Join(err, printRows(out, rows))
+	side.close()
+	fmt.Fprintln(s.out)
+	return rows, errors.Join(err, printRows(s.out, rows))
 }
 
-func tellRun(out io.Writer, r scenario.Run, done, of int, took time.Duration) {
-	side, word := "innocent", "passed"
+// What a run of a scenario can end as.
+const (
+	asExpected  = "as expected"
+	notExpected = "not as expected"
+)
+
+func sideOf(r scenario.Run) string {
 	if r.Guilty {
-		side, word = "guilty", "caught"
+		return "guilty"
+	}
+	return "innocent"
+}
+
+func tellRun(side *sideBySide, r scenario.Run, done, of int, took time.Duration) {
+	word := "passed"
+	if r.Guilty {
+		word = "caught"
 	}
 	switch {
 	case r.Err != nil:
@@ -135,9 +163,9 @@ func tellRun(out io.Writer, r scenario.Run, done, of int, took time.Duration) {
 	case !r.Met:
 		word = "NOT " + word + ": " + r.Why
 	}
-	fmt.Fprintf(out, "%4d/%d %4.0f s  %s, %s %s, seed %d: %s\n", done, of, took.Seconds(), r.Scenario, side, r.Case, r.Seed, word)
+	side.say(fmt.Sprintf("%4d/%d %4.0f s  ", done, of, took.Seconds()), fmt.Sprintf("%s, %s %s, seed %d: %s", r.Scenario, sideOf(r), r.Case, r.Seed, word))
 	if r.Err != nil || !r.Met {
-		fmt.Fprintf(out, "          %s\n", r.Dir)
+		fmt.Fprintf(side.out, "          %s\n", r.Dir)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"picklock/harness"
 	"picklock/harness/store"
 	"picklock/reports"
+	"picklock/reports/text"
 )
 
 // screen shows a test to a person: a live line on a terminal, plain lines elsewhere, and
@@ -34,12 +35,21 @@ const plainEvery = 5 * time.Second
 func newScreen(cmd *cobra.Command, asJSON bool) *screen {
 	s := &screen{out: cmd.OutOrStdout(), json: asJSON, width: 80}
 	if f, ok := s.out.(*os.File); ok && !asJSON && term.IsTerminal(int(f.Fd())) {
-		s.live, s.color = true, os.Getenv("NO_COLOR") == ""
+		// A dumb terminal can neither move its cursor nor wipe a line.
+		s.live = os.Getenv("TERM") != "dumb"
+		s.color = s.live && os.Getenv("NO_COLOR") == ""
+		s.measure()
+	}
+	return s
+}
+
+// measure takes the terminal's width anew: a person may have changed it meanwhile.
+func (s *screen) measure() {
+	if f, ok := s.out.(*os.File); ok {
 		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 20 {
 			s.width = w
 		}
 	}
-	return s
 }
 
 func (s *screen) say(format string, args ...any) {
@@ -47,6 +57,14 @@ func (s *screen) say(format string, args ...any) {
 		s.clear()
 		fmt.Fprintf(s.out, format+"\n", args...)
 	}
+}
+
+// head says what is going to be run; on a terminal it is broken at its words.
+func (s *screen) head(words string) {
+	if s.live {
+		words = strings.Join(text.Wrap(words, s.width), "\n")
+	}
+	fmt.Fprintln(s.out, words)
 }
 
 // clear wipes the live line.
@@ -77,10 +95,7 @@ func (s *screen) progress(p harness.Progress) {
 // line is the live line; where there is none, it is told every few seconds.
 func (s *screen) line(line string) {
 	if s.live {
-		if len(line) > s.width-1 {
-			line = line[:s.width-1]
-		}
-		fmt.Fprint(s.out, "\r\x1b[K"+line)
+		fmt.Fprint(s.out, "\r\x1b[K"+text.Clip(line, s.width-1))
 		return
 	}
 	if !s.json && time.Since(s.told) >= plainEvery {

@@ -14,7 +14,9 @@ type Plan struct {
 	Repeat    int    // runs of each case, with seeds from Seed on
 	Seed      uint64 // of the first run
 	Jobs      int    // tests side by side
-	Env       harness.Env
+	// Test runs one planned test and judges it, as harness.Run does; the run says which one
+	// it is.
+	Test func(context.Context, Run, harness.Options) (harness.Outcome, error)
 	// Options has the last word on what the tests have in common: store, runtime, server.
 	Options func(*harness.Options)
 	// Keep is called with each finished test, to write its reports; nil: nobody is.
@@ -162,7 +164,7 @@ func (p Plan) one(ctx context.Context, s Scenario, c Case, r Run) Run {
 		r.Err = err
 		return r
 	}
-	out, err := harness.Run(ctx, o, p.Env)
+	out, err := p.Test(ctx, r, o)
 	r.Dir = string(out.Dir)
 	if err == nil && p.Keep != nil {
 		err = p.Keep(out)

@@ -3,6 +3,7 @@ package text_test
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"picklock/reports/text"
 )
@@ -45,6 +46,17 @@ func TestClip(t *testing.T) {
 	}{{"lock", 4, "lock"}, {"locks", 4, "loc…"}, {"ööööö", 4, "ööö…"}, {"x", 0, "…"}} {
 		if got := text.Clip(c.in, c.width); got != c.want {
 			t.Errorf("Clip(%q, %d) is %q, want %q", c.in, c.width, got, c.want)
+		}
+	}
+}
+
+func TestTime(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0 s", 45 * time.Second: "45 s", 119 * time.Second: "119 s", 12 * time.Minute: "12 min",
+		119 * time.Minute: "119 min", 210 * time.Minute: "3.5 h",
+	} {
+		if got := text.Time(d); got != want {
+			t.Errorf("%s is said as %q, want %q", d, got, want)
 		}
 	}
 }
