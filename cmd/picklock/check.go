@@ -24,7 +24,7 @@ func newCheck(status *int) *cobra.Command {
 	var other foreignFlags
 	cmd := &cobra.Command{
 		Use:   "check DIR|FILE",
-		Short: "Judge a stored test again, or the history of another harness, offline",
+		Short: "Judge a stored test, or another harness's history, offline",
 		Long: `Judge a stored test again from its history, without any server, and write its results
 and its report anew (unless the folder is read-only). A history that breaks off (the harness was killed, or the file was
 cut) is judged up to there, and the result says so; one that is damaged elsewhere is refused.

@@ -43,8 +43,8 @@ compares B with the baseline that is there.
 Exit status: 0 nothing became worse, 1 a regression, 2 less is proven than before (gone,
 newly valid, unknown, vacuous, error), 254 wrong usage or unreadable input.`,
 		Example: `  picklock diff --name nightly
-  picklock diff store/matrices/nightly/20261101T020000.000Z latest --name nightly
-  picklock diff baseline.yaml store/matrices/nightly/20261101T020000.000Z --format markdown
+  picklock diff store/matrices/full/20261101T020000.000Z latest --name full
+  picklock diff baseline.yaml latest --name nightly --format markdown
   picklock diff --name nightly --update-baseline baseline.yaml latest`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 2 || len(args) == 1 && f.baseline == "" {

@@ -22,25 +22,25 @@ permissions that they take. Exit status 0 if a test can run in at least one runt
 			if image == "" {
 				image = docker.Tag()
 			}
-			checks := topology.Doctor(cmd.Context(), image)
+			checks, p := topology.Doctor(cmd.Context(), image), paragraphs{s: newScreen(cmd, false)}
 			for _, c := range checks {
 				mark := "ok  "
 				if !c.OK {
 					mark = "no  "
 				}
-				fmt.Fprintf(cmd.OutOrStdout(), "%s%s: %s\n", mark, c.Name, c.Detail)
+				p.labelled(mark, c.Name+": "+c.Detail)
 				if !c.OK && c.Cure != "" {
-					fmt.Fprintf(cmd.OutOrStdout(), "      cure: %s\n", c.Cure)
+					p.labelled("      cure: ", c.Cure)
 				}
 			}
 			rt, why, err := topology.Select(cmd.Context(), "auto", topology.DockerOptions{Image: image, Reach: "auto"})
 			if err != nil {
 				*status = 2
-				fmt.Fprintf(cmd.OutOrStdout(), "no test can run here: %s\n", oneLine(err))
-				return nil
+				p.say("", "no test can run here: "+oneLine(err))
+				return p.err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "picklock run would use the %s runtime: %s\n", rt.Name(), why)
-			return nil
+			p.say("", fmt.Sprintf("picklock run would use the %s runtime: %s", rt.Name(), why))
+			return p.err
 		},
 	}
 	cmd.Flags().StringVar(&image, "image", "", "look for this image (default: picklock's own)")

@@ -2,9 +2,7 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -13,6 +11,7 @@ import (
 	"picklock/locks"
 	"picklock/locks/deduct"
 	"picklock/nemesis"
+	"picklock/reports/text"
 )
 
 func newList() *cobra.Command {
@@ -22,52 +21,46 @@ func newList() *cobra.Command {
 		Args:  noCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	add := func(name, short string, print func(io.Writer)) {
+	add := func(name, short string, print func(*screen) error) {
 		cmd.AddCommand(&cobra.Command{Use: name, Short: short, Args: exactly(0, "no arguments"), RunE: func(cmd *cobra.Command, _ []string) error {
-			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-			print(w)
-			return w.Flush()
+			return print(newScreen(cmd, false))
 		}})
 	}
 	add("locks", "The locks, with their sources and known weaknesses", listLocks)
 	add("deductions", "The ways to take a unit from the stock", listDeductions)
-	add("topologies", "The arrangements of servers", func(w io.Writer) {
-		for _, t := range harness.Topologies() {
-			fmt.Fprintf(w, "%s\t%s\n", t[0], t[1])
-		}
-	})
-	add("servers", "The servers that can be tested on", func(w io.Writer) {
-		for _, s := range docker.Servers() {
-			fmt.Fprintf(w, "%s\t%s\n", s[0], s[1])
-		}
-	})
-	add("nemeses", "The faults", func(w io.Writer) {
-		fmt.Fprintf(w, "none\tno fault: contention only\n")
+	add("topologies", "The arrangements of servers", func(s *screen) error { return s.table(harness.Topologies()) })
+	add("servers", "The servers that can be tested on", func(s *screen) error { return s.table(docker.Servers()) })
+	add("nemeses", "The faults", func(s *screen) error {
+		rows := [][]string{{"none", "no fault: contention only"}}
 		for _, k := range nemesis.All() {
-			fmt.Fprintf(w, "%s\t%s\n", k.Name, k.Summary)
+			rows = append(rows, []string{k.Name, k.Summary})
 		}
-		fmt.Fprintf(w, "storm\ta mixture of everything that the topology can bear, several at once\n")
+		return text.Table(s.out, s.columns(), append(rows, []string{"storm", "a mixture of everything that the topology can bear, several at once"}))
 	})
 	return cmd
 }
 
-func listLocks(w io.Writer) {
+func listLocks(s *screen) error {
+	p := paragraphs{s: s}
 	for i, l := range locks.All() {
 		if i > 0 {
-			fmt.Fprintln(w)
+			p.say("", "")
 		}
 		ttl := l.TTL.String()
 		if l.NoTTL {
 			ttl = "none: held until released"
 		}
-		fmt.Fprintf(w, "%s\n  %s\n  source: %s; TTL: %s\n", l.Name, l.Summary, l.Source, ttl)
-		listWeaknesses(w, l.Weaknesses)
+		p.say("", l.Name)
+		p.say("  ", l.Summary)
+		p.say("  ", fmt.Sprintf("source: %s; TTL: %s", l.Source, ttl))
+		listWeaknesses(&p, l.Weaknesses)
 	}
+	return p.err
 }
 
-// listWeaknesses prints a line for each fault and mechanism, with all the properties
+// listWeaknesses prints a paragraph for each fault and mechanism, with all the properties
 // that it breaks.
-func listWeaknesses(w io.Writer, all []locks.Weakness) {
+func listWeaknesses(p *paragraphs, all []locks.Weakness) {
 	type mechanism struct {
 		fault, why string
 		may        bool
@@ -90,22 +83,27 @@ func listWeaknesses(w io.Writer, all []locks.Weakness) {
 		if m.clients > 1 {
 			how = fmt.Sprintf("with %d clients or more %s", m.clients, how)
 		}
-		fmt.Fprintf(w, "  under %s %s %s:\n    %s\n", m.fault, how, strings.Join(breaks[m], ", "), m.why)
+		p.say("  ", fmt.Sprintf("under %s %s %s:", m.fault, how, strings.Join(breaks[m], ", ")))
+		p.say("    ", m.why)
 	}
 }
 
-func listDeductions(w io.Writer) {
+func listDeductions(s *screen) error {
+	p := paragraphs{s: s}
 	for i, d := range deduct.All() {
 		if i > 0 {
-			fmt.Fprintln(w)
+			p.say("", "")
 		}
 		need := "right without any lock"
 		if d.NeedsLock {
 			need = "needs mutual exclusion"
 		}
-		fmt.Fprintf(w, "%s\n  %s\n  source: %s; %s\n", d.Name, d.Summary, d.Source, need)
+		p.say("", d.Name)
+		p.say("  ", d.Summary)
+		p.say("  ", fmt.Sprintf("source: %s; %s", d.Source, need))
 		for _, k := range d.Weaknesses {
-			fmt.Fprintf(w, "  weakness: %s\n", k)
+			p.say("  ", "weakness: "+k)
 		}
 	}
+	return p.err
 }

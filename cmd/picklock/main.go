@@ -116,6 +116,8 @@ Exit status: 0 valid, 1 violated, 2 unknown or vacuous, 130 interrupted,
 		return &flagError{fmt.Errorf("%w (see %s --help)", err, cmd.CommandPath())}
 	})
 	root.AddCommand(newRun(status), newRerun(status), newCheck(status), newExport(), newScenario(status), newMatrix(status), newMerge(status), newDiff(status), newTrend(), newStore(), newServe(), newList(), newImage(), newDoctor(status), newVersion())
+	root.SetUsageTemplate(narrowFlags(root.UsageTemplate()))
+	narrowHelp(root)
 	return root
 }
 

@@ -10,7 +10,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -42,7 +41,7 @@ func newMatrix(status *int) *cobra.Command {
 	var f matrixFlags
 	cmd := &cobra.Command{
 		Use:   "matrix [FILE|" + strings.Join(matrix.Builtins(), "|") + "]",
-		Short: "Run many tests, each lock × deduction × topology × fault with several seeds, and say what they show together",
+		Short: "Run many tests, with several seeds each, and say what they show",
 		Long: `Run a matrix: every cell (lock × deduction × topology × faults × server) with each of its
 seeds, each judged against what is known of the lock, property by property. The matrix
 is one that is built in (ladder, nightly, full) or a YAML file of your own; picklock matrix
@@ -78,7 +77,7 @@ unknown, not reproduced), 130 interrupted, 254 wrong usage or unreadable input,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.list && len(args) == 0 {
-				return listMatrices(cmd.OutOrStdout())
+				return listMatrices(newScreen(cmd, false))
 			}
 			if err := f.complete(cmd.Flags(), args[0]); err != nil {
 				return err
@@ -92,7 +91,7 @@ unknown, not reproduced), 130 interrupted, 254 wrong usage or unreadable input,
 				return err
 			}
 			if f.list {
-				return listCells(cmd.OutOrStdout(), plan, f.part)
+				return listCells(newScreen(cmd, false), plan, f.part)
 			}
 			s := newScreen(cmd, false)
 			m, dir, err := f.run(cmd.Context(), s, plan)
@@ -143,7 +142,7 @@ func newMatrixShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return listCells(cmd.OutOrStdout(), plan, matrix.Shard{})
+			return listCells(newScreen(cmd, false), plan, matrix.Shard{})
 		},
 	}
 	cmd.Flags().BoolVar(&asYAML, "yaml", false, "print the file of the matrix, to make one of your own of it")
@@ -218,7 +217,7 @@ func (f *matrixFlags) run(ctx context.Context, s *screen, plan *matrix.Plan) (m 
 		return nil, "", err
 	}
 	todo := st.Todo()
-	what := fmt.Sprintf("%s: %d cells, %d runs", plan.Name, len(plan.Rows), st.Of())
+	what := fmt.Sprintf("%s: %s, %s", plan.Name, text.Plural(len(plan.Rows), "cell", "cells"), text.Plural(st.Of(), "run", "runs"))
 	if f.part.String() != "" {
 		what += " in shard " + f.part.String()
 	}
@@ -311,24 +310,25 @@ func (t *teller) tell(r matrix.Told) {
 	}
 }
 
-func listMatrices(out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+func listMatrices(s *screen) error {
+	var rows [][]string
 	for _, name := range matrix.Builtins() {
-		s, err := matrix.Load(name)
+		source, err := matrix.Load(name)
 		if err != nil {
 			return err
 		}
-		p, err := s.Plan(matrix.Choices{})
+		p, err := source.Plan(matrix.Choices{})
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "%s\t%d cells\t%d runs\t%s of waiting\t%s\n", name, len(p.Rows), len(p.Jobs()), text.Time(p.Waiting(p.Jobs())), s.About)
+		rows = append(rows, []string{name, text.Plural(len(p.Rows), "cell", "cells"), text.Plural(len(p.Jobs()), "run", "runs"),
+			text.Time(p.Waiting(p.Jobs())) + " of waiting", source.About})
 	}
-	return w.Flush()
+	return text.Table(s.out, s.columns(), rows)
 }
 
 // listCells lists the cells of a part of a plan with the seeds that it has of them.
-func listCells(out io.Writer, p *matrix.Plan, part matrix.Shard) error {
+func listCells(s *screen, p *matrix.Plan, part matrix.Shard) error {
 	jobs, err := p.Shard(part)
 	if err != nil {
 		return err
@@ -337,17 +337,16 @@ func listCells(out io.Writer, p *matrix.Plan, part matrix.Shard) error {
 	for _, j := range jobs {
 		seeds[j.Row] = append(seeds[j.Row], j.Seed)
 	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	var rows [][]string
 	for i, r := range p.Rows {
-		if len(seeds[i]) == 0 {
-			continue
+		if len(seeds[i]) > 0 {
+			rows = append(rows, []string{r.Cell.ID(), "seeds " + spans(seeds[i]), r.Waits().String()})
 		}
-		fmt.Fprintf(w, "%s\tseeds %s\t%s\n", r.Cell.ID(), spans(seeds[i]), r.Waits())
 	}
-	if err := w.Flush(); err != nil {
+	if err := text.Table(s.out, s.columns(), rows); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "%d runs, %s of waiting; plan %.12s\n", len(jobs), text.Time(p.Waiting(jobs)), p.Digest)
+	_, err = fmt.Fprintf(s.out, "%s, %s of waiting; plan %.12s\n", text.Plural(len(jobs), "run", "runs"), text.Time(p.Waiting(jobs)), p.Digest)
 	return err
 }
 

@@ -14,7 +14,7 @@ func newMerge(status *int) *cobra.Command {
 	var also matrixReports
 	cmd := &cobra.Command{
 		Use:   "merge DIR...",
-		Short: "Put the parts of a matrix together that picklock matrix --shard has run",
+		Short: "Put the parts of a matrix together that --shard has run",
 		Long: `Put the parts of one matrix together: the folders that picklock matrix --shard 1/8, 2/8 and
 so on have left under store/matrices. They must have the same plan: the same file, the same
 flags, the same version of its defaults. No run may be in two of them, unless it is the very

@@ -14,7 +14,7 @@ func newRerun(status *int) *cobra.Command {
 	var root, runtime string
 	cmd := &cobra.Command{
 		Use:   "rerun DIR|FILE",
-		Short: "Repeat a stored test: the same lock, seed, flags and schedule of faults",
+		Short: "Repeat a stored test: the same lock, seed, flags and faults",
 		Long: `Repeat a stored test: the same lock, deduction, topology, seed and flags, and the very
 schedule of faults that it ran, whatever this version would draw from the seed.`,
 		Example: "  picklock rerun store/latest",

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,24 +15,25 @@ import (
 	"picklock/harness/scenario"
 	"picklock/harness/topology"
 	"picklock/reports/bars"
+	"picklock/reports/text"
 )
 
 func newScenario(status *int) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "scenario",
-		Short: "The catalogue of known failures: list, explain and reproduce them",
+		Short: "The catalogue of known failures: list, explain, reproduce",
 		Args:  noCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
 		&cobra.Command{
 			Use: "list", Short: "List the scenarios", Args: exactly(0, "no arguments"),
-			RunE: func(cmd *cobra.Command, _ []string) error { return listScenarios(cmd.OutOrStdout()) },
+			RunE: func(cmd *cobra.Command, _ []string) error { return listScenarios(newScreen(cmd, false)) },
 		},
 		&cobra.Command{
-			Use: "show ID", Short: "Explain a scenario: what happens, step by step, and what prevents it",
+			Use: "show ID", Short: "Explain a scenario: what happens, and what prevents it",
 			Example: "  picklock scenario show misdelete", Args: exactly(1, "the id of one scenario"), ValidArgsFunction: completeScenarios,
-			RunE: func(cmd *cobra.Command, args []string) error { return showScenario(cmd.OutOrStdout(), args[0]) },
+			RunE: func(cmd *cobra.Command, args []string) error { return showScenario(newScreen(cmd, false), args[0]) },
 		},
 		newScenarioRun(status),
 	)
@@ -52,7 +51,7 @@ func newScenarioRun(status *int) *cobra.Command {
 	var f scenarioFlags
 	cmd := &cobra.Command{
 		Use:   "run ID...|all",
-		Short: "Reproduce scenarios: the guilty must be caught, the innocent must pass",
+		Short: "Reproduce them: the guilty must be caught, the innocent pass",
 		Long: `Reproduce scenarios on real servers: the guilty lock must violate the judged property,
 explained, and the innocent one must keep it under the same fault. A scenario is
 reproduced when the guilty is caught in at least 19 of 20 runs, and the innocent passes
@@ -107,7 +106,7 @@ func (f scenarioFlags) run(ctx context.Context, s *screen, chosen []scenario.Sce
 	for _, x := range chosen {
 		cases += len(x.Guilty) + len(x.Innocent)
 	}
-	s.head(fmt.Sprintf("%d scenarios, %d runs, %d side by side; %s", len(chosen), cases*f.repeat, f.jobs, why))
+	s.head(fmt.Sprintf("%s, %s, %d side by side; %s", text.Plural(len(chosen), "scenario", "scenarios"), text.Plural(cases*f.repeat, "run", "runs"), f.jobs, why))
 	if _, err := rt.Sweep(ctx); err != nil {
 		slog.Debug("sweep", "error", err)
 	}
@@ -136,7 +135,7 @@ func (f scenarioFlags) run(ctx context.Context, s *screen, chosen []scenario.Sce
 	})
 	side.close()
 	fmt.Fprintln(s.out)
-	return rows, errors.Join(err, printRows(s.out, rows))
+	return rows, errors.Join(err, printRows(s, rows))
 }
 
 // What a run of a scenario can end as.
@@ -171,9 +170,8 @@ func tellRun(side *sideBySide, r scenario.Run, done, of int, took time.Duration)
 
 // printRows prints the table: how often the guilty were caught and the innocent passed,
 // and the median time to the violation.
-func printRows(out io.Writer, rows []scenario.Row) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "#\tscenario\tjudged on\tguilty caught\tinnocent passed\tmedian time\t")
+func printRows(s *screen, rows []scenario.Row) error {
+	lines := [][]string{{"#", "scenario", "judged on", "caught", "passed", "median", ""}}
 	for _, r := range rows {
 		median := "-"
 		if m := r.Median(); m >= 0 {
@@ -183,9 +181,12 @@ func printRows(out io.Writer, rows []scenario.Row) error {
 		if !r.Reproduced() || !r.Passed() {
 			word = "FAILED"
 		}
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Scenario.Row, r.Scenario.ID, judgedOn(r.Scenario), share(r, true), share(r, false), median, word)
+		lines = append(lines, []string{fmt.Sprint(r.Scenario.Row), r.Scenario.ID, judgedOn(r.Scenario), share(r, true), share(r, false), median, word})
 	}
-	return w.Flush()
+	if err := text.Table(s.out, s.columns(), lines); err != nil {
+		return err
+	}
+	return text.Paragraph(s.out, s.columns(), "", "caught: runs in which the guilty lock was; passed: in which the innocent did; median: time to the violation")
 }
 
 func judgedOn(s scenario.Scenario) string {
@@ -194,7 +195,7 @@ func judgedOn(s scenario.Scenario) string {
 		on = append(on, m.Measure)
 	}
 	if len(on) > 1 {
-		return on[0] + ", ..."
+		return on[0] + " …"
 	}
 	return strings.Join(on, ", ")
 }
@@ -207,31 +208,40 @@ func share(r scenario.Row, guilty bool) string {
 	return fmt.Sprintf("%d/%d", met, of)
 }
 
-func listScenarios(out io.Writer) error {
+func listScenarios(s *screen) error {
 	all, err := scenario.All()
 	if err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	for _, s := range all {
-		fmt.Fprintf(w, "%d\t%s\t%s\n", s.Row, s.ID, s.Title)
+	var rows [][]string
+	for _, x := range all {
+		rows = append(rows, []string{fmt.Sprint(x.Row), x.ID, x.Title})
 	}
-	return w.Flush()
+	return text.Table(s.out, s.columns(), rows)
 }
 
-func showScenario(out io.Writer, id string) error {
+func showScenario(s *screen, id string) error {
 	chosen, err := chooseScenarios([]string{id})
 	if err != nil {
 		return err
 	}
-	s := chosen[0]
-	fmt.Fprintf(out, "%d %s: %s\n\n%s\n\nWhat prevents it:\n%s\n", s.Row, s.ID, s.Title, strings.TrimSpace(s.Happens), strings.TrimSpace(s.Fix))
-	if s.Note != "" {
-		fmt.Fprintf(out, "\nNote:\n%s\n", strings.TrimSpace(s.Note))
+	x, p := chosen[0], paragraphs{s: s}
+	p.say("", fmt.Sprintf("%d %s: %s", x.Row, x.ID, x.Title))
+	p.say("", "")
+	p.steps(x.Happens)
+	for _, part := range [][2]string{{"What prevents it:", x.Fix}, {"Note:", x.Note}} {
+		if part[1] != "" {
+			p.say("", "")
+			p.say("", part[0])
+			p.steps(part[1])
+		}
 	}
-	fmt.Fprintf(out, "\nSource: %s\nJudged on: %s\nGuilty: %s\nInnocent: %s\n", s.Source,
-		strings.Join(append(slices.Clone(s.Judged), s.Measures()...), ", "), strings.Join(s.Names(true), "; "), strings.Join(s.Names(false), "; "))
-	return nil
+	p.say("", "")
+	p.say("", "Source: "+x.Source)
+	p.say("", "Judged on: "+strings.Join(append(slices.Clone(x.Judged), x.Measures()...), ", "))
+	p.say("", "Guilty: "+strings.Join(x.Names(true), "; "))
+	p.say("", "Innocent: "+strings.Join(x.Names(false), "; "))
+	return p.err
 }
 
 func chooseScenarios(ids []string) ([]scenario.Scenario, error) {

@@ -59,6 +59,19 @@ func (s *screen) say(format string, args ...any) {
 	}
 }
 
+// columns is how wide lists and tables get: as wide as the terminal, but no wider than the
+// eye follows, and 80 elsewhere.
+func (s *screen) columns() int { return min(max(s.width, 60), 100) }
+
+// table prints rows of two cells.
+func (s *screen) table(pairs [][2]string) error {
+	var rows [][]string
+	for _, p := range pairs {
+		rows = append(rows, p[:])
+	}
+	return text.Table(s.out, s.columns(), rows)
+}
+
 // head says what is going to be run; on a terminal it is broken at its words.
 func (s *screen) head(words string) {
 	if s.live {

@@ -49,7 +49,7 @@ func newStoreList(root *string) *cobra.Command {
 picklock store show takes it. A "!" behind the verdict says that it is not what is
 expected of the lock. Patterns are written as in a shell: 'uuid-*'.`,
 		Example: `  picklock store list --since 24h --verdict violated
-  picklock store list --lock 'uuid-*' --fault pause-client --sort size --limit 10
+  picklock store list --lock 'uuid-*' --fault flush --sort size --limit 10
   picklock store list --json | jq -r '.[].dir'`,
 		Args: exactly(0, "flags only"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return l.run(cmd, *root) },
@@ -135,7 +135,7 @@ func printEntries(s *screen, shown, all []store.Entry) error {
 		_, err := fmt.Fprintln(s.out, "no such test is stored")
 		return err
 	}
-	t := table{width: min(max(s.width, 60), 100), narrow: []int{2, 3, 4, 5}, head: []string{"START (UTC)", "VERDICT", "LOCK", "DEDUCTION", "TOPOLOGY", "FAULT", "SIZE"}}
+	t := table{width: s.columns(), narrow: []int{2, 3, 4, 5}, head: []string{"START (UTC)", "VERDICT", "LOCK", "DEDUCTION", "TOPOLOGY", "FAULT", "SIZE"}}
 	for i := range shown {
 		e := &shown[i]
 		size := ""

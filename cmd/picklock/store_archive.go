@@ -16,7 +16,7 @@ func newStoreExport(root *string) *cobra.Command {
 	var to string
 	cmd := &cobra.Command{
 		Use:   "export DIR|NAME|START|latest",
-		Short: "Write a stored test into one archive that picklock check reads elsewhere",
+		Short: "Write a stored test into one archive, to be read elsewhere",
 		Long: `Write a stored test into one archive (.tar.zst or .tar.gz), which picklock check and
 picklock rerun take in place of a folder, and picklock store import puts into another
 store. The same folder always gives the same archive.`,

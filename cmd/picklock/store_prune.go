@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
@@ -26,7 +28,7 @@ func newStorePrune(root *string) *cobra.Command {
 	var p storePrune
 	cmd := &cobra.Command{
 		Use:   "prune",
-		Short: "Remove stored tests that need not be kept; without --yes, only say which",
+		Short: "Remove stored tests; without --yes, only say which",
 		Long: `Remove stored tests that need not be kept. Without --yes it only says which: what it
 removes is evidence that no run brings back, and the same command must do the same on a
 terminal and in CI, where nobody answers a question.
@@ -148,15 +150,25 @@ func (p *storePrune) run(cmd *cobra.Command, root string) error {
 // tellPlan says what goes, and why what stays does.
 func tellPlan(s *screen, plan *store.Plan) {
 	for _, m := range plan.Matrices {
-		s.say("goes   %s  %s", printable(m.Path), humanize.Bytes(uint64(m.Use.Bytes)))
+		tellPath(s, "goes   ", m.Path, humanize.Bytes(uint64(m.Use.Bytes)))
 	}
 	for i := range plan.Go {
 		e := &plan.Go[i]
-		s.say("goes   %s  %s, %s", printable(e.Path), verdict(e), humanize.Bytes(uint64(e.Use.Bytes)))
+		tellPath(s, "goes   ", e.Path, verdict(e)+", "+humanize.Bytes(uint64(e.Use.Bytes)))
 	}
 	for i := range plan.Stay {
-		s.say("stays  %s  %s", printable(plan.Stay[i].Path), printable(plan.Stay[i].Because))
+		tellPath(s, "stays  ", plan.Stay[i].Path, plan.Stay[i].Because)
 	}
+}
+
+// tellPath says something of a path, which is never broken: below it, where there is no
+// room behind it.
+func tellPath(s *screen, label, path, words string) {
+	line, words := label+printable(path), printable(words)
+	if utf8.RuneCountInString(line)+2+utf8.RuneCountInString(words) > s.columns() {
+		line += "\n" + strings.Repeat(" ", len(label)-2)
+	}
+	s.say("%s  %s", line, words)
 }
 
 // sum is the last line.

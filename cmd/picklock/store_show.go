@@ -21,7 +21,7 @@ func newStoreShow(root *string) *cobra.Command {
 	var asJSON, watch bool
 	cmd := &cobra.Command{
 		Use:   "show DIR|NAME|START|latest",
-		Short: "Show one stored test: its verdict, its files, and the command that repeats it",
+		Short: "Show one stored test: its verdict, its files, how to repeat it",
 		Long: `Show one stored test: its verdict, its files, and the command that repeats it. The test
 is named by its folder; by its name, which means the newest of that name; by the
 beginning of its start time, as in picklock store list; or it is the latest. With --watch,
