@@ -13,6 +13,7 @@ import (
 	"picklock/harness/compare"
 	"picklock/harness/matrix"
 	"picklock/reports/changes"
+	"picklock/reports/text"
 )
 
 // diffFlags are the flags of diff.
@@ -48,7 +49,7 @@ newly valid, unknown, vacuous, error), 254 wrong usage or unreadable input.`,
   picklock diff --name nightly --update-baseline baseline.yaml latest`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 2 || len(args) == 1 && f.baseline == "" {
-				return &flagError{fmt.Errorf("%s takes two matrices, or none for the last two of --name, not %d arguments", cmd.CommandPath(), len(args))}
+				return &flagError{fmt.Errorf("%s takes two matrices, or none for the last two of --name, not %s", cmd.CommandPath(), text.Plural(len(args), "argument", "arguments"))}
 			}
 			return nil
 		},

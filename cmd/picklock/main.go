@@ -24,6 +24,7 @@ import (
 	"picklock/harness/matrix"
 	"picklock/harness/store"
 	"picklock/harness/topology"
+	"picklock/reports/text"
 )
 
 // Exit statuses. See DESIGN.md; 0, 1 and 2 tell the verdict.
@@ -139,6 +140,6 @@ func exactly(n int, what string) cobra.PositionalArgs {
 		if len(args) == n {
 			return nil
 		}
-		return &flagError{fmt.Errorf("%s takes %s, not %d arguments", cmd.CommandPath(), what, len(args))}
+		return &flagError{fmt.Errorf("%s takes %s, not %s", cmd.CommandPath(), what, text.Plural(len(args), "argument", "arguments"))}
 	}
 }

@@ -88,7 +88,7 @@ func (x *atTerminal) end() int {
 
 // onTerminals is a matrix of three short tests, which show the same on the slowest machine.
 const onTerminals = `name: small
-options: {ttl: 400ms, redis-timeout: 200ms, time-limit: 2s, think: 10ms, clients: 2, min-sales: 5}
+options: {ttl: 400ms, redis-timeout: 200ms, time-limit: 2s, think: 10ms, clients: 2, min-sales: 1}
 groups:
 - {locks: [none], deductions: [read-write, hincrby, lua], nemeses: [none]}
 `
