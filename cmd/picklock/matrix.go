@@ -57,8 +57,10 @@ from the variables of GitLab CI, CircleCI, Buildkite, AWS Batch, Cloud Run or Az
 Pipelines, and --shard /8 the index alone, also that of an indexed Job of Kubernetes.
 Without --shard no such variable is looked at.
 
-Where the output is no terminal, runs that are as expected are not told one by one
-(--verbose: they are), but how many there were, once a minute.
+On a terminal, a bar shows how far the matrix is, and a line each test that runs. Where the
+output is no terminal, or CI or TERM=dumb is set, there are plain lines: runs that are as
+expected are not told one by one (--verbose: they are), but how many there were, once a
+minute. NO_COLOR takes the colours away.
 
 Exit status: 0 everything as expected, 1 an unexpected violation, 2 otherwise (vacuous,
 unknown, not reproduced), 130 interrupted, 254 wrong usage or unreadable input,

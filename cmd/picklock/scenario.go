@@ -57,6 +57,9 @@ explained, and the innocent one must keep it under the same fault. A scenario is
 reproduced when the guilty is caught in at least 19 of 20 runs, and the innocent passes
 in all of them.
 
+On a terminal, a bar shows how far all is, and a line each test that runs; NO_COLOR takes
+the colours away, TERM=dumb or CI the bars.
+
 Exit status: 0 everything as expected, 1 an innocent lock violated its property,
 2 not reproduced, vacuous or unknown, 130 interrupted, 254 wrong usage, 255 picklock
 itself failed in a run.`,
@@ -186,7 +189,7 @@ func printRows(s *screen, rows []scenario.Row) error {
 	if err := text.Table(s.out, s.columns(), lines); err != nil {
 		return err
 	}
-	return text.Paragraph(s.out, s.columns(), "", "caught: runs in which the guilty lock was; passed: in which the innocent did; median: time to the violation")
+	return text.Paragraph(s.out, s.columns(), "", "caught: of the runs of the guilty lock; passed: of those of the innocent one; median: of the times to the violation")
 }
 
 func judgedOn(s scenario.Scenario) string {

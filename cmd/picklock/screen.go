@@ -22,7 +22,7 @@ import (
 type screen struct {
 	out   io.Writer
 	json  bool
-	live  bool // the output is a terminal
+	live  bool // the output is a terminal, with somebody before it
 	color bool
 	width int
 	last  string    // the last phase that was told
@@ -35,9 +35,11 @@ const plainEvery = 5 * time.Second
 func newScreen(cmd *cobra.Command, asJSON bool) *screen {
 	s := &screen{out: cmd.OutOrStdout(), json: asJSON, width: 80}
 	if f, ok := s.out.(*os.File); ok && !asJSON && term.IsTerminal(int(f.Fd())) {
-		// A dumb terminal can neither move its cursor nor wipe a line.
-		s.live = os.Getenv("TERM") != "dumb"
-		s.color = s.live && os.Getenv("NO_COLOR") == ""
+		// A dumb terminal can neither move its cursor nor wipe a line. Some CI systems give
+		// a job a terminal, and keep each line that is drawn anew.
+		able, ci := os.Getenv("TERM") != "dumb", os.Getenv("CI")
+		s.live = able && (ci == "" || ci == "false")
+		s.color = able && os.Getenv("NO_COLOR") == ""
 		s.measure()
 	}
 	return s

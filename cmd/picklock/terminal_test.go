@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/creack/pty"
+	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
 	"picklock/reports/bars/barstest"
@@ -32,7 +33,7 @@ func onTerminal(t *testing.T, dir string, columns, rows uint16, env []string, ar
 	t.Helper()
 	x := &atTerminal{t: t, cmd: exec.Command(binary, args...), ended: make(chan struct{}), screen: barstest.NewScreen(int(columns), int(rows))}
 	// Whatever the terminal of whoever runs the tests is.
-	x.cmd.Dir, x.cmd.Env = dir, append(append(os.Environ(), "TERM=xterm-256color", "NO_COLOR="), env...)
+	x.cmd.Dir, x.cmd.Env = dir, append(append(os.Environ(), "TERM=xterm-256color", "NO_COLOR=", "CI="), env...)
 	control, err := pty.StartWithSize(x.cmd, &pty.Winsize{Cols: columns, Rows: rows})
 	if err != nil {
 		t.Fatal(err)
@@ -84,6 +85,49 @@ func (x *atTerminal) end() int {
 	_ = x.cmd.Wait() // the status tells
 	<-x.ended
 	return x.cmd.ProcessState.ExitCode()
+}
+
+// TestScreen: what of a terminal is used, as the environment says.
+func TestScreen(t *testing.T) {
+	control, terminal, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer control.Close()
+	defer terminal.Close()
+	if err := pty.Setsize(control, &pty.Winsize{Cols: 132, Rows: 40}); err != nil {
+		t.Fatal(err)
+	}
+	cmd := &cobra.Command{}
+	cmd.SetOut(terminal)
+	for _, c := range []struct {
+		env         map[string]string
+		live, color bool
+	}{
+		{nil, true, true},
+		{map[string]string{"NO_COLOR": "1"}, true, false},
+		{map[string]string{"TERM": "dumb"}, false, false},
+		{map[string]string{"CI": "true"}, false, true},
+		{map[string]string{"CI": "false"}, true, true},
+		{map[string]string{"CI": "true", "NO_COLOR": "1"}, false, false},
+	} {
+		for name, value := range map[string]string{"TERM": "xterm", "NO_COLOR": "", "CI": ""} {
+			if said, ok := c.env[name]; ok {
+				value = said
+			}
+			t.Setenv(name, value)
+		}
+		if s := newScreen(cmd, false); s.live != c.live || s.color != c.color || s.width != 132 || s.columns() != 100 {
+			t.Errorf("with %v it is drawn anew: %t, in colours: %t, %d and %d wide; want %t and %t, 132 and 100", c.env, s.live, s.color, s.width, s.columns(), c.live, c.color)
+		}
+		if s := newScreen(cmd, true); s.live || s.color {
+			t.Error("JSON is drawn anew, or has colours")
+		}
+	}
+	cmd.SetOut(&strings.Builder{})
+	if s := newScreen(cmd, false); s.live || s.color || s.columns() != 80 {
+		t.Errorf("what is no terminal is drawn anew: %t, in colours: %t, %d wide", s.live, s.color, s.columns())
+	}
 }
 
 // onTerminals is a matrix of three short tests, which show the same on the slowest machine.
