@@ -19,16 +19,16 @@ import (
 func TestHostileHistoryExecutesNothing(t *testing.T) {
 	r, h := hostile(t)
 	p := open(t, written(t, r, h), look{}) // a dialog, an error or a request fails the test
-	p.press("n", "n", "p")
-	at := p.box(canvas)
+	p.Press("n", "n", "p")
+	at := p.Box(canvas)
 	for x := 10.0; x < at.Width; x += at.Width / 25 {
 		for y := 50.0; y < at.Height; y += at.Height / 12 {
-			p.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, at.Left+x, at.Top+y))
+			p.Do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, at.Left+x, at.Top+y))
 		}
 	}
-	p.settle()
-	p.click(canvas)
-	p.press(".", ".", ".", ".")
+	p.Settle()
+	p.Click(canvas)
+	p.Press(".", ".", ".", ".")
 	says := eval[string](p, `document.querySelector("#timeline .selected").textContent`)
 	if !strings.Contains(says, "</script><script>window.pwned=1") {
 		t.Errorf("the hostile name is not told as it is: %q", says)
@@ -37,7 +37,7 @@ func TestHostileHistoryExecutesNothing(t *testing.T) {
 	if !strings.Contains(options, "client 0") {
 		t.Errorf("the filters offer %q", options)
 	}
-	p.click("#violation-0 .story a")
+	p.Click("#violation-0 .story a")
 	for _, trace := range []string{"window.pwned", "document.querySelector('img')", "document.querySelector('main script:not(#timeline-data)')"} {
 		if eval[bool](p, "Boolean("+trace+")") {
 			t.Errorf("%s is there: foreign text became part of the page", trace)
@@ -65,15 +65,11 @@ func TestPolicyStopsForeignScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := open(t, file, look{})
-	p.settle()
+	p.Settle()
 	if eval[bool](p, "Boolean(window.pwned)") {
 		t.Errorf("a script that is not ours ran: %v", eval[int](p, "window.pwned"))
 	}
-	p.mu.Lock()
-	refused := len(p.wrong)
-	p.wrong = nil // the browser logs what it refused
-	p.mu.Unlock()
-	if refused < 3 {
-		t.Errorf("the browser refused %d things, want the picture, the script and the handlers", refused)
+	if refused := p.Wrong(); len(refused) < 3 { // the browser logs what it refused
+		t.Errorf("the browser refused %q, want the picture, the script and the handlers", refused)
 	}
 }

@@ -82,13 +82,13 @@ func TestEverySampleOpens(t *testing.T) {
 					t.Errorf("the page is %d pixels wide on a screen of %d", wide, l.width)
 				}
 				name := fmt.Sprintf("%s-%d-dark-%v", s.name, l.width, l.dark)
-				p.shot(name)
-				p.shotOf("#timeline", name+"-timeline")
+				p.Shot(name)
+				p.ShotOf("#timeline", name+"-timeline")
 				if r.Verdict == "violated" && l.width == 0 {
-					p.press("n")
-					p.shotOf("#timeline", name+"-first")
-					p.click(`[data-violation="10"]`)
-					p.shotOf("#timeline", name+"-misdelete")
+					p.Press("n")
+					p.ShotOf("#timeline", name+"-first")
+					p.Click(`[data-violation="10"]`)
+					p.ShotOf("#timeline", name+"-misdelete")
 				}
 			}
 		})
@@ -130,7 +130,7 @@ func TestNothingIsHiddenFarOut(t *testing.T) {
 // pixels counts those of a colour of the page in the canvas from y1 to y2, near the part
 // at (0 to 1) of the time that is in view.
 func (p *tab) pixels(colour string, at, y1, y2 float64) int {
-	p.t.Helper()
+	p.T.Helper()
 	return eval[int](p, fmt.Sprintf(`(() => {
 		const canvas = document.querySelector("#timeline canvas"), probe = document.createElement("i"), copy = document.createElement("canvas");
 		probe.style.color = "var(--%s)";

@@ -22,7 +22,7 @@ import (
 const canvas = "#timeline canvas"
 
 func (p *tab) width() float64 {
-	p.t.Helper()
+	p.T.Helper()
 	from, to := p.span()
 	return to - from
 }
@@ -36,7 +36,7 @@ func TestZoomAndPan(t *testing.T) {
 	if from, to := p.span(); from != 0 || to < 14 {
 		t.Fatalf("at first %.3f s to %.3f s are in view, want the whole test", from, to)
 	}
-	p.click(canvas)
+	p.Click(canvas)
 	whole := p.width()
 	near := func(what string, got, want float64) {
 		t.Helper()
@@ -44,47 +44,47 @@ func TestZoomAndPan(t *testing.T) {
 			t.Errorf("after %s: %.3f s, want %.3f s", what, got, want)
 		}
 	}
-	p.press("+", "+")
+	p.Press("+", "+")
 	near("+ +: width", p.width(), whole/4)
 	from, _ := p.span()
-	p.press(kb.ArrowRight)
+	p.Press(kb.ArrowRight)
 	moved, _ := p.span()
 	near("→: start", moved, from+whole/16)
-	p.press(kb.ArrowLeft)
+	p.Press(kb.ArrowLeft)
 	moved, _ = p.span()
 	near("→ ←: start", moved, from)
-	p.press(kb.End)
+	p.Press(kb.End)
 	_, to := p.span()
 	near("End: end", to, whole)
-	p.press(kb.Home)
+	p.Press(kb.Home)
 	from, _ = p.span()
 	near("Home: start", from, 0)
-	p.press("-")
+	p.Press("-")
 	near("-: width", p.width(), whole/2)
-	p.press("0")
+	p.Press("0")
 	near("0: width", p.width(), whole)
 	for _, b := range []struct {
 		do   string
 		want float64
 	}{{"in", whole / 2}, {"out", whole}, {"in", whole / 2}, {"right", whole / 2}, {"left", whole / 2}, {"all", whole}} {
-		p.click("#timeline [data-do=" + b.do + "]")
+		p.Click("#timeline [data-do=" + b.do + "]")
 		near("the button "+b.do+": width", p.width(), b.want)
 	}
 
-	at := p.box(canvas)
+	at := p.Box(canvas)
 	x, y := at.Left+at.Width/2, at.Top+at.Height/2
-	p.click(canvas)
-	p.wheel(x, y, -400)
+	p.Click(canvas)
+	p.Wheel(x, y, -400)
 	if w := p.width(); w > whole*0.6 {
 		t.Errorf("the wheel zoomed to %.3f s only, of %.3f s", w, whole)
 	}
 	before, _ := p.span()
 	plot := at.Width - 128 - 14
 	w := p.width()
-	p.drag(x, y, x-plot/4, y)
+	p.Drag(x, y, x-plot/4, y)
 	after, _ := p.span()
 	near("a drag by a quarter: start", after, before+w/4)
-	p.drag(at.Left+128+plot/2, at.Top+10, at.Left+128+plot*0.25, at.Top+10) // in the overview
+	p.Drag(at.Left+128+plot/2, at.Top+10, at.Left+128+plot*0.25, at.Top+10) // in the overview
 	from, to = p.span()
 	near("a drag in the overview to a quarter: middle", (from+to)/2, whole/4)
 
@@ -97,20 +97,20 @@ func TestZoomAndPan(t *testing.T) {
 	// Without the focus the wheel belongs to the page.
 	eval[bool](p, `(document.activeElement.blur(), true)`)
 	w = p.width()
-	p.wheel(x, y, -200)
+	p.Wheel(x, y, -200)
 	near("a wheel without focus: width", p.width(), w)
 }
 
 // pinch moves two fingers.
 func (p *tab) pinch(fromA, fromB, toA, toB, y float64) {
-	p.t.Helper()
+	p.T.Helper()
 	touch := func(typ input.DispatchTouchEventType, xs ...float64) {
 		points := []*input.TouchPoint{}
 		for i, x := range xs {
 			id := float64(i)
 			points = append(points, &input.TouchPoint{X: x, Y: y, ID: &id})
 		}
-		p.do(func(ctx context.Context, to *chromedp.Target) (chromedp.Void, error) {
+		p.Do(func(ctx context.Context, to *chromedp.Target) (chromedp.Void, error) {
 			_, err := cdp.Call(ctx, to, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: typ, TouchPoints: points})
 			return chromedp.Void{}, err
 		})
@@ -120,7 +120,7 @@ func (p *tab) pinch(fromA, fromB, toA, toB, y float64) {
 		touch(input.DispatchTouchEventTypeTouchMove, fromA+(toA-fromA)*k/5, fromB+(toB-fromB)*k/5)
 	}
 	touch(input.DispatchTouchEventTypeTouchEnd)
-	p.settle()
+	p.Settle()
 }
 
 // TestViolationsAreWalked: n and p, their buttons, a click on a mark, the button beside a
@@ -141,7 +141,7 @@ func TestViolationsAreWalked(t *testing.T) {
 		}
 	}
 	whole := p.width()
-	p.press("n") // without focus too
+	p.Press("n") // without focus too
 	shows("n", "mutual-exclusion · 1 · violation 1 of 21")
 	if from, to := p.span(); from > r.Properties["mutual-exclusion"].Violations[0].StartS || to < r.Properties["mutual-exclusion"].Violations[0].EndS || to-from > whole/2 {
 		t.Errorf("n shows %.3f s to %.3f s, want the violation and not much more", from, to)
@@ -149,21 +149,21 @@ func TestViolationsAreWalked(t *testing.T) {
 	if story := eval[string](p, `document.querySelector("#timeline .picked").textContent`); !strings.Contains(story, r.Properties["mutual-exclusion"].Violations[0].Story[0]) {
 		t.Errorf("the story is not told under the timeline: %q", story)
 	}
-	p.press("n")
+	p.Press("n")
 	shows("n n", "violation 2 of 21")
-	p.press("p", "p")
+	p.Press("p", "p")
 	shows("n n p p", "violation 21 of 21")
-	p.click("#timeline [data-do=next]")
+	p.Click("#timeline [data-do=next]")
 	shows("the button behind the last", "violation 1 of 21")
-	p.click("#timeline [data-do=previous]")
+	p.Click("#timeline [data-do=previous]")
 	shows("the other button", "violation 21 of 21")
-	p.click(`[data-violation="10"]`)
+	p.Click(`[data-violation="10"]`)
 	shows("the button beside a story", "ownership · 1")
-	p.click("#timeline [data-do=all]")
-	at := p.box(canvas)
+	p.Click("#timeline [data-do=all]")
+	at := p.Box(canvas)
 	v := r.Properties["mutual-exclusion"].Violations[0]
-	p.do(chromedp.MouseClickXY(at.Left+128+v.StartS/whole*(at.Width-142), at.Top+36+24+4+8))
-	p.settle()
+	p.Do(chromedp.MouseClickXY(at.Left+128+v.StartS/whole*(at.Width-142), at.Top+36+24+4+8))
+	p.Settle()
 	shows("a click on a mark", "mutual-exclusion · 1 ")
 
 	p = open(t, file, look{fragment: "violation-10"})
@@ -182,7 +182,7 @@ func TestStoriesLinkIntoTheTimeline(t *testing.T) {
 	file := written(t, r, h)
 	p := open(t, file, look{})
 	acquire := r.Properties["mutual-exclusion"].Violations[0].Operations[0]
-	p.click("#violation-0 .story a")
+	p.Click("#violation-0 .story a")
 	if hash, want := eval[string](p, `location.hash`), fmt.Sprintf("#t=4.004&op=%d", acquire); hash != want {
 		t.Errorf("the first time of the first story leads to %q, want %q", hash, want)
 	}
@@ -195,16 +195,16 @@ func TestStoriesLinkIntoTheTimeline(t *testing.T) {
 	if from, to := p.span(); from > 4.004 || to < 4.004 || to-from > 7 {
 		t.Errorf("the link shows %.3f s to %.3f s, want what is around 4.004 s", from, to)
 	}
-	if at := p.box(canvas); at.Top > 1000 || at.Top+at.Height < 0 {
+	if at := p.Box(canvas); at.Top > 1000 || at.Top+at.Height < 0 {
 		t.Errorf("the timeline is at %.0f, out of sight", at.Top)
 	}
 	eval[bool](p, `(document.querySelector("#violation-10 details").open = true)`)
-	p.click("#violation-10 details tr:nth-child(2) a")
+	p.Click("#violation-10 details tr:nth-child(2) a")
 	if says := eval[string](p, `document.querySelector("#timeline .selected").textContent`); !strings.Contains(says, "acquire (operation") || !strings.Contains(says, "ownership 1") {
 		t.Errorf("a row of the table leads to %q, want the second operation of the ownership violation", says)
 	}
 	eval[bool](p, `(history.back(), true)`)
-	p.until(fmt.Sprintf(`document.querySelector("#timeline .selected").textContent.includes("operation %d)")`, acquire))
+	p.Until(fmt.Sprintf(`document.querySelector("#timeline .selected").textContent.includes("operation %d)")`, acquire))
 
 	p = open(t, file, look{fragment: fmt.Sprintf("t=4.004&op=%d", acquire)})
 	if says := eval[string](p, `document.querySelector("#timeline .selected").textContent`); !strings.Contains(says, "overstays by") {
@@ -223,32 +223,32 @@ func TestKeysReachOperations(t *testing.T) {
 	p := open(t, written(t, result(t, plan, h), h), look{})
 	says := func() string { return eval[string](p, `document.querySelector("#timeline .selected").textContent`) }
 	eval[bool](p, `(document.querySelector("#timeline canvas").focus(), true)`)
-	p.press(".")
+	p.Press(".")
 	if got := says(); !strings.HasPrefix(got, "client 0 worker 0\nacquire (operation ") {
 		t.Errorf(". selects %q, want the first operation of the first lane", got)
 	}
 	first := says()
-	p.press(".")
+	p.Press(".")
 	if got := says(); !strings.Contains(got, "deduct (operation ") || !strings.Contains(got, "stock 100000 →") && !strings.Contains(got, " → ") {
 		t.Errorf(". . selects %q, want the deduction with what it wrote", got)
 	}
-	p.press(",")
+	p.Press(",")
 	if got := says(); got != first {
 		t.Errorf(". . , selects %q, want %q", got, first)
 	}
-	p.press(kb.ArrowDown)
+	p.Press(kb.ArrowDown)
 	if got := says(); !strings.HasPrefix(got, "client 0 worker 1\n") {
 		t.Errorf("↓ selects %q, want an operation of the lane below", got)
 	}
-	p.press(kb.ArrowUp)
+	p.Press(kb.ArrowUp)
 	if got := says(); !strings.HasPrefix(got, "client 0 worker 0\n") {
 		t.Errorf("↓ ↑ selects %q, want an operation of the first lane", got)
 	}
-	p.press(kb.Enter)
+	p.Press(kb.Enter)
 	if p.width() > 1 {
 		t.Errorf("Enter shows %.3f s, want the operation from near", p.width())
 	}
-	p.press(kb.Escape)
+	p.Press(kb.Escape)
 	if got := says(); got != "" {
 		t.Errorf("after Escape %q is still selected", got)
 	}
@@ -263,12 +263,12 @@ func TestTooltips(t *testing.T) {
 	plan := usual()
 	h := plan.record(t)
 	p := open(t, written(t, result(t, plan, h), h), look{})
-	p.press("n")
-	at := p.box(canvas)
+	p.Press("n")
+	at := p.Box(canvas)
 	from, to := p.span()
 	over := func(s, y float64) string {
-		p.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, at.Left+128+(s-from)/(to-from)*(at.Width-142), at.Top+y))
-		p.settle()
+		p.Do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, at.Left+128+(s-from)/(to-from)*(at.Width-142), at.Top+y))
+		p.Settle()
 		return eval[string](p, `document.querySelector("#timeline .tip").hidden ? "" : document.querySelector("#timeline .tip").textContent`)
 	}
 	const lanes = 36 + 24 + 4 + 19 + 19 + 2
@@ -304,7 +304,7 @@ func TestFilters(t *testing.T) {
 		t.Helper()
 		eval[bool](p, fmt.Sprintf(`(() => { const s = document.querySelector("select[data-filter=%s]");
 			s.value = [...s.options].find((o) => o.textContent === %q).value; s.dispatchEvent(new Event("change")); return true; })()`, name, text))
-		p.settle()
+		p.Settle()
 		return eval[string](p, `document.querySelector("#timeline .matches").textContent`)
 	}
 	holds := func() int { return eval[int](p, `Number(document.body.dataset.holds)`) }
@@ -316,24 +316,24 @@ func TestFilters(t *testing.T) {
 		t.Errorf("%d holds of one lock and %d of the other are shown, of %d together", one, other, all)
 	}
 	says := choose("lock", "lock:sku-1")
-	p.press("n")
+	p.Press("n")
 	if got := eval[string](p, `document.querySelector("#timeline .picked-head")?.textContent || ""`); got != "" || !strings.Contains(says, "0 of 21 violations") {
 		t.Errorf("only the other lock was violated, yet n leads to %q; the page says %q", got, says)
 	}
-	p.click("#timeline [data-do=all]")
+	p.Click("#timeline [data-do=all]")
 	choose("lock", "all")
 	choose("sku", "sku-1")
 	if got := holds(); got != one {
 		t.Errorf("filtered by the SKU that the lock guards %d holds are shown, want the lock's %d", got, one)
 	}
 	choose("sku", "all")
-	before := p.box(canvas).Height
+	before := p.Box(canvas).Height
 	choose("client", "client 3")
-	if after := p.box(canvas).Height; before-after != 14*20-2*28 {
+	if after := p.Box(canvas).Height; before-after != 14*20-2*28 {
 		t.Errorf("filtered by client the picture is %.0f pixels lower, want 12 of 14 lanes less", before-after)
 	}
 	choose("client", "client 1")
-	p.click(`[data-violation="10"]`) // it is of clients 0 and 3
+	p.Click(`[data-violation="10"]`) // it is of clients 0 and 3
 	if got := eval[string](p, `document.querySelector("select[data-filter=client]").value`); got != "-1" {
 		t.Errorf("the filter hides a violation that was asked for: it is still %q", got)
 	}

@@ -73,7 +73,7 @@ func TestHundredThousandOperations(t *testing.T) {
 	best := math.Inf(1)
 	for n := 0; n < tries && best > 1000; n++ {
 		page = open(t, file, look{})
-		ready, work, slowed := eval[float64](page, `Number(document.body.dataset.ready)`), page.busy(), page.slowed()
+		ready, work, slowed := eval[float64](page, `Number(document.body.dataset.ready)`), page.Busy(), page.slowed()
 		t.Logf("%d operations, %d bytes; ready after %.0f ms, of which the page computed for %.0f ms; slowed by %.1f",
 			len(h.Operations), info.Size(), ready, work, slowed)
 		best = min(best, ready/slowed)
@@ -81,17 +81,17 @@ func TestHundredThousandOperations(t *testing.T) {
 	if best > 1000 {
 		t.Errorf("the report is ready %.0f ms after it was asked for, want below 1000", best)
 	}
-	page.press("n") // with a violation picked there is most to draw
-	page.click("#timeline [data-do=all]")
+	page.Press("n") // with a violation picked there is most to draw
+	page.Click("#timeline [data-do=all]")
 	for zoom := range 8 {
 		if zoom > 0 {
-			page.click("#timeline [data-do=in]")
+			page.Click("#timeline [data-do=in]")
 		}
 		best := 0.0
 		for n := 0; n < tries && best <= 30; n++ {
-			before := page.busy()
+			before := page.Busy()
 			f := eval[panned](page, fmt.Sprintf("(%s)(%d)", dragging, frames))
-			work, slowed, detail := (page.busy()-before)/frames, page.slowed(), eval[string](page, `document.body.dataset.detail`)
+			work, slowed, detail := (page.Busy()-before)/frames, page.slowed(), eval[string](page, `document.body.dataset.detail`)
 			t.Logf("zoom ×%d (%s): %.0f frames/s, between frames median %.1f, p95 %.1f, max %.1f ms; %.1f ms of work each; slowed by %.1f",
 				1<<zoom, detail, f.PerSecond, f.Median, f.P95, f.Max, work, slowed)
 			if zoom > 0 && f.Views < frames/3 {
@@ -111,10 +111,10 @@ func TestHundredThousandOperations(t *testing.T) {
 // slowed is how many times longer a computation of the page takes than it computes: 1,
 // unless something else has the processors.
 func (p *tab) slowed() float64 {
-	p.t.Helper()
-	before := p.busy()
+	p.T.Helper()
+	before := p.Busy()
 	took := eval[float64](p, `(() => { const began = performance.now();
 		for (let i = 0, x = 0; i < 3e7; i++) x = (x * 31 + i) | 0;
 		return performance.now() - began; })()`)
-	return max(1, took/max(1, p.busy()-before))
+	return max(1, took/max(1, p.Busy()-before))
 }
