@@ -160,6 +160,13 @@ type lamportLane struct {
 	core   bool
 }
 
+func (l lamportLane) name() string {
+	if l.client >= 0 {
+		return fmt.Sprintf("client %d", l.client)
+	}
+	return l.node
+}
+
 // message is one that is drawn.
 type message struct {
 	record.Message

@@ -2,7 +2,6 @@ package reports
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"picklock/nemesis/wire/record"
@@ -64,17 +63,35 @@ func (l *lamport) text(class string, x, y float64, anchor, s, tip string, width 
 	fmt.Fprintf(&l.svg, `<text class="%s" x="%.1f" y="%.1f" text-anchor="%s">%s%s</text>`, class, x, y, anchor, tip, svgText(s))
 }
 
+// lanes draws a line for each client and each node, with its name above: in two rows by
+// turns, where the names are wider than the lanes are apart.
 func (l *lamport) lanes() {
-	for _, lane := range slices.Concat(l.clients, l.nodes) {
-		name, class, width := lane.node, "lane-name", 104.0
-		if lane.client >= 0 {
-			name, width = fmt.Sprintf("client %d", lane.client), 78
+	for _, side := range [][]lamportLane{l.clients, l.nodes} {
+		longest, apart := 0, 0.0
+		for i, lane := range side {
+			longest = max(longest, len([]rune(lane.name())))
+			if i > 0 {
+				apart = lane.x - side[i-1].x
+			}
 		}
-		if lane.core {
-			class += " involved"
+		turns := len(side) > 1 && float64(longest)*lamBold > apart-8
+		for i, lane := range side {
+			class, y, top, width := "lane-name", 16.0, 24.0, 104.0
+			if lane.client >= 0 {
+				width = 78
+			}
+			if lane.core {
+				class += " involved"
+			}
+			if turns {
+				y, top, width = 11, 16, 2*apart-8
+				if i%2 == 1 {
+					y, top = 26, 31
+				}
+			}
+			l.text(class, lane.x, y, "middle", lane.name(), "", width*lamChar/lamBold)
+			l.add("", `<line class="lane" x1="%.1f" x2="%.1f" y1="%.0f" y2="%.1f"`, lane.x, lane.x, top, l.bottom)
 		}
-		l.text(class, lane.x, 16, "middle", name, "", width)
-		l.add("", `<line class="lane" x1="%.1f" x2="%.1f" y1="24" y2="%.1f"`, lane.x, lane.x, l.bottom)
 	}
 }
 

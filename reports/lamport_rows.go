@@ -21,6 +21,7 @@ const (
 	lamScale = 64.0  // the longest time that is drawn as it is
 	lamBreak = 30.0  // what is cut out
 	lamChar  = 6.5   // width of a character of 12 px, on the wide side
+	lamBold  = 7.5   // and of a bold one
 )
 
 // eventKind says what is at a moment. Those of one moment are told in this order.

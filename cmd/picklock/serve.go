@@ -17,6 +17,7 @@ import (
 
 func newServe() *cobra.Command {
 	var root, listen string
+	var hosts []string
 	var public bool
 	cmd := &cobra.Command{
 		Use:   "serve",
@@ -26,31 +27,39 @@ compare two of them side by side, look at the matrices and their trends, and fol
 or a matrix that is running. It reads and never writes. Ctrl-C ends it.
 
 It is served to this machine only. Whoever can reach it can read all that is in the store,
-so another address than this machine's own must be asked for with --public.`,
+so another address than this machine's own must be asked for with --public. It answers
+to IP addresses and to localhost; under any other name, its own in the network or that of
+a proxy before it, only where --host tells that name. Otherwise the page of another site
+could make a name of its own mean this address, and read the store with the reader's
+browser.`,
 		Example: `  picklock serve
   picklock serve --store nightly/store --listen 127.0.0.1:9000
-  picklock serve --listen 192.0.2.7:8080 --public`,
+  picklock serve --listen 192.0.2.7:8080 --public --host store.example`,
 		Args: exactly(0, "flags only"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return serveStore(cmd, root, listen, public)
+			return serveStore(cmd, root, listen, public, hosts)
 		},
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVar(&root, "store", "store", "folder that keeps the tests")
 	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:8080", "address and port; port 0: any that is free")
 	cmd.Flags().BoolVar(&public, "public", false, "let --listen be an address that others can reach")
+	cmd.Flags().StringArrayVar(&hosts, "host", nil, "answer to this name too; repeatable")
 	return cmd
 }
 
 // endWithin is how long the last answers may take when the server is told to end.
 const endWithin = 3 * time.Second
 
-func serveStore(cmd *cobra.Command, root, listen string, public bool) (err error) {
+func serveStore(cmd *cobra.Command, root, listen string, public bool, hosts []string) (err error) {
 	l, local, err := listener(listen, public)
 	if err != nil {
 		return err
 	}
-	h, err := web.New(root, web.Options{Loopback: local})
+	h, err := web.New(root, web.Options{Loopback: local, Hosts: hosts})
+	if errors.Is(err, web.ErrHost) {
+		err = &flagError{fmt.Errorf("--host: %w", err)}
+	}
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}

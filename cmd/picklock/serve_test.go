@@ -70,14 +70,34 @@ func TestServeWhere(t *testing.T) {
 		"--store output.txt --listen 127.0.0.1:0": "not a store",
 		"here": "flags only",
 		"--listen 192.0.2.1:0 --public --store none": "192.0.2.1",
+		"--listen 127.0.0.1:0 --host store:80":       "--host",
 	} {
 		r := picklock(t, dir, nil, append([]string{"serve"}, strings.Fields(args)...)...)
 		if r.status != 254 || strings.Count(r.stderr, "\n") != 1 || !strings.Contains(r.stderr, says) {
 			t.Errorf("want 254 and a line with %q: %s", says, r)
 		}
 	}
-	b := begin(t, dir, "serve", "--listen", "0.0.0.0:0", "--public")
+	b := begin(t, dir, "serve", "--listen", "0.0.0.0:0", "--public", "--host", "store.example")
 	b.awaitOutput()
+	port := regexp.MustCompile(`:(\d+)/`).FindStringSubmatch(read(t, b.output()))
+	if port == nil {
+		t.Fatalf("it does not say where it is: %s", read(t, b.output()))
+	}
+	for host, want := range map[string]int{"store.example": http.StatusOK, "127.0.0.1": http.StatusOK, "evil.example": http.StatusMisdirectedRequest} {
+		r, err := http.NewRequest(http.MethodGet, "http://127.0.0.1:"+port[1]+"/", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = host
+		a, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = a.Body.Close()
+		if a.StatusCode != want {
+			t.Errorf("asked as %s: %d, want %d", host, a.StatusCode, want)
+		}
+	}
 	if status := b.end(os.Interrupt); status != 0 || !strings.Contains(b.errs.String(), "whoever can reach") {
 		t.Errorf("a public one: %d, %q", status, b.errs.String())
 	}

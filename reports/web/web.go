@@ -10,7 +10,7 @@
 //     an os.Root, without links, and only those that picklock writes (see allowed).
 //   - What was stored is text in templates that escape it. Stored pages, which hold scripts of
 //     their own, may run these in a sandbox without an origin (see policies).
-//   - A page of another site cannot ask for it under a name of its own (see Options.Loopback).
+//   - A page of another site cannot ask for it under a name of its own (see answersTo).
 //
 // Listing is done behind the scenes, so that a page costs the same for ten thousand tests.
 package web
@@ -22,7 +22,6 @@ import (
 	"fmt"
 	"html/template"
 	"io/fs"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -48,11 +47,12 @@ const (
 
 // Options say how the Handler is reached.
 type Options struct {
-	// Loopback: it is served on this machine only. Requests must then be addressed to it as
-	// such (127.0.0.1, [::1] or localhost): the page of another site can make its own name
-	// mean 127.0.0.1 and read what is answered, but it cannot make the browser ask for
-	// another name than that.
+	// Loopback: it is served on this machine only. Of addresses, requests must then name one
+	// of this machine's own (127.0.0.1, [::1]), in place of any.
 	Loopback bool
+	// Hosts are the names that it answers to, beside localhost and addresses. All other names
+	// are refused: see answersTo.
+	Hosts []string
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
 }
@@ -63,6 +63,7 @@ type Handler struct {
 	root  *os.Root
 	now   func() time.Time
 	local bool
+	hosts []string
 
 	tests    background[*snapshot]
 	matrices background[[]matrixEntry]
@@ -80,6 +81,10 @@ type Handler struct {
 // New makes a Handler for the store in dir. An error that wraps store.ErrNotAStore says that
 // there is none.
 func New(dir string, o Options) (*Handler, error) {
+	hosts, err := hostNames(o.Hosts)
+	if err != nil {
+		return nil, err
+	}
 	root, err := os.OpenRoot(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w: there is no such folder", dir, store.ErrNotAStore)
@@ -87,7 +92,7 @@ func New(dir string, o Options) (*Handler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", store.ErrNotAStore, err)
 	}
-	h := &Handler{dir: dir, root: root, now: o.Now, local: o.Loopback, heavy: make(chan struct{}, heavyOnes)}
+	h := &Handler{dir: dir, root: root, now: o.Now, local: o.Loopback, hosts: hosts, heavy: make(chan struct{}, heavyOnes)}
 	if h.now == nil {
 		h.now = time.Now
 	}
@@ -150,28 +155,13 @@ func (h *Handler) check(r *http.Request) (names []string, err error) {
 	if len(r.RequestURI) > maxAddress || len(r.URL.Path)+len(r.URL.RawQuery) > maxAddress {
 		return nil, fail(http.StatusRequestURITooLong, "The address has more than %d characters.", maxAddress)
 	}
-	if h.local && !loopback(r.Host) {
-		return nil, fail(http.StatusMisdirectedRequest, "This is served to this machine only, as 127.0.0.1, [::1] or localhost, not as %q.", clip(r.Host, 80))
+	if !h.answersTo(r.Host) {
+		return nil, fail(http.StatusMisdirectedRequest, "This is served as %s, not as %q. To be served under another name, picklock serve must be told it with --host.", h.names(), clip(r.Host, 80))
 	}
 	if r.ContentLength != 0 {
 		return nil, fail(http.StatusRequestEntityTooLarge, "Requests have no body here.")
 	}
 	return split(r.URL)
-}
-
-// loopback says whether a Host header names this machine as only its own browsers do.
-func loopback(host string) bool {
-	name := host
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		name = h
-	} else {
-		name = strings.TrimSuffix(strings.TrimPrefix(name, "["), "]")
-	}
-	if strings.EqualFold(name, "localhost") {
-		return true
-	}
-	ip := net.ParseIP(name)
-	return ip != nil && ip.IsLoopback()
 }
 
 // split gives the names that a path is made of. A slash that ends it says nothing.
