@@ -4,7 +4,7 @@
 GO      ?= go
 BIN     := bin/picklock
 
-.PHONY: run test check build deps soak soak-faults soak-topology soak-history scenarios browser bench bench-check bench-serve agree fuzz clean
+.PHONY: run test check build deps soak soak-faults soak-topology soak-history scenarios browser shots bench bench-check bench-serve agree fuzz clean
 
 build:
 	$(GO) build -o $(BIN) ./cmd/picklock
@@ -112,3 +112,13 @@ fuzz:
 # screenshots.
 browser:
 	$(GO) test -tags browser -timeout 20m -v ./reports/...
+
+# The pictures of docs/shots, from tests that it runs anew, as processes: some five minutes.
+# It looks at them for texts that overlap; whether they tell their story is for people.
+SHOTS := bin/shots
+shots: build deps
+	rm -rf $(SHOTS)
+	$(BIN) scenario run misdelete pause-in-section stale-promotion redlock-restart --runtime process --store $(SHOTS)
+	$(BIN) run --lock uuid-lua --nemesis kill-client --ttl 1s --clients 3 --time-limit 12s --seed 5 --runtime process --store $(SHOTS)
+	$(BIN) matrix docs/shots/small.yaml --runtime process --store $(SHOTS)
+	$(GO) test -tags browser,shots -count 1 -v ./reports/shots -store $(CURDIR)/$(SHOTS) -out $(CURDIR)/docs/shots

@@ -132,7 +132,7 @@ func TestViolationsAreWalked(t *testing.T) {
 	file := written(t, r, h)
 	p := open(t, file, look{})
 	head := func() string {
-		return eval[string](p, `document.querySelector("#timeline .picked-head")?.textContent || ""`)
+		return eval[string](p, `[...document.querySelectorAll("#timeline .picked > p")].map((e) => e.textContent).join(" ")`)
 	}
 	shows := func(what, want string) {
 		t.Helper()
@@ -142,7 +142,7 @@ func TestViolationsAreWalked(t *testing.T) {
 	}
 	whole := p.width()
 	p.Press("n") // without focus too
-	shows("n", "mutual-exclusion · 1 · violation 1 of 21")
+	shows("n", "mutual-exclusion · 1 Never two clients at once in the section that the lock guards. Violation 1 of 21")
 	if from, to := p.span(); from > r.Properties["mutual-exclusion"].Violations[0].StartS || to < r.Properties["mutual-exclusion"].Violations[0].EndS || to-from > whole/2 {
 		t.Errorf("n shows %.3f s to %.3f s, want the violation and not much more", from, to)
 	}
@@ -150,13 +150,13 @@ func TestViolationsAreWalked(t *testing.T) {
 		t.Errorf("the story is not told under the timeline: %q", story)
 	}
 	p.Press("n")
-	shows("n n", "violation 2 of 21")
+	shows("n n", "Violation 2 of 21")
 	p.Press("p", "p")
-	shows("n n p p", "violation 21 of 21")
+	shows("n n p p", "Violation 21 of 21")
 	p.Click("#timeline [data-do=next]")
-	shows("the button behind the last", "violation 1 of 21")
+	shows("the button behind the last", "Violation 1 of 21")
 	p.Click("#timeline [data-do=previous]")
-	shows("the other button", "violation 21 of 21")
+	shows("the other button", "Violation 21 of 21")
 	p.Click(`[data-violation="10"]`)
 	shows("the button beside a story", "ownership · 1")
 	p.Click("#timeline [data-do=all]")

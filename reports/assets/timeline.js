@@ -86,9 +86,14 @@ function timeline(root, data) {
     show(from - margin, to + margin);
     const head = document.createElement("p");
     head.className = "picked-head";
-    head.textContent = `${v.p} · ${v.n} · violation ${shown.violations.indexOf(i) + 1} of ${shown.violations.length} in order of time`;
-    const story = document.querySelector(`#violation-${i} .story`);
-    panel.replaceChildren(head, ...(story ? [story.cloneNode(true)] : []));
+    head.textContent = `✗ ${v.p} · ${v.n}`;
+    // What the promise is stands above the violations of it.
+    const about = document.createElement("p"), article = document.querySelector(`#violation-${i}`);
+    const promise = article?.closest("section")?.querySelector("h3 .lead")?.textContent.replace(/^[ ·]+/, "") || "";
+    about.className = "hint";
+    about.textContent = `${promise} Violation ${shown.violations.indexOf(i) + 1} of ${shown.violations.length} in order of time.`.trim();
+    const story = article?.querySelector(".story");
+    panel.replaceChildren(head, about, ...(story ? [story.cloneNode(true)] : []));
     panel.hidden = false;
   }
   function walk(step) {

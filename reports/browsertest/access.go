@@ -150,3 +150,25 @@ func (p *Tab) Fits() (wrong []string) {
 	return wrong;
 })()`)
 }
+
+// Texts finds texts of pictures that lie over one another or are cut off, in the fonts of the
+// browser.
+func (p *Tab) Texts() (wrong []string) {
+	p.T.Helper()
+	return Eval[[]string](p, `(() => {
+	const wrong = [];
+	for (const picture of document.querySelectorAll("svg")) {
+		if (!picture.checkVisibility()) continue;
+		const whole = picture.getBoundingClientRect(), name = picture.getAttribute("aria-label") || picture.querySelector(":scope > title")?.textContent || "a picture";
+		const texts = [...picture.querySelectorAll("text")].map((e) => [e.lastChild?.textContent.trim() || "", e.getBoundingClientRect()]).filter(([s]) => s);
+		texts.forEach(([a, x], i) => {
+			if (x.left < whole.left - 0.5 || x.right > whole.right + 0.5 || x.top < whole.top - 1 || x.bottom > whole.bottom + 1) wrong.push(name + ": " + a + " is cut off");
+			for (const [b, y] of texts.slice(i + 1)) {
+				// The boxes of texts are higher than their letters.
+				if (x.left < y.right - 1 && y.left < x.right - 1 && x.top < y.bottom - 4 && y.top < x.bottom - 4) wrong.push(name + ": " + a + " lies over " + b);
+			}
+		});
+	}
+	return wrong;
+})()`)
+}

@@ -44,7 +44,7 @@ func TestFindsWhatIsWrong(t *testing.T) {
 		if stops < 3 && len(keys) == 0 {
 			t.Errorf("Tab went to %d things", stops)
 		}
-		return strings.Join(append(append(append(wrong, keys...), p.Names()...), p.Fits()...), "\n")
+		return strings.Join(append(append(append(wrong, keys...), p.Names()...), append(p.Fits(), p.Texts()...)...), "\n")
 	}
 	if wrong := look("sound", sound); wrong != "" {
 		t.Fatalf("the sound page: %s", wrong)
@@ -64,6 +64,8 @@ func TestFindsWhatIsWrong(t *testing.T) {
 		"0 headings":                {"<h1>Title</h1>", "<p>Title</p>"},
 		"a table without heads":     {"<th>head</th>", "<td>head</td>"},
 		"cut off: <p":               {`<p class="card">`, `<p class="card" style="width: 20px; overflow: hidden; white-space: nowrap">`},
+		"on a bar lies over more":   {"</text>", `</text><text x="30" y="22" fill="#fff">more</text>`},
+		"on a bar is cut off":       {`<text x="5"`, `<text x="180"`},
 		"no language or title":      {` lang="en"`, ""},
 		`aria-describedby names #x`: {"<button>", `<button aria-describedby="x">`},
 		"twice: #x":                 {"<th>head</th>", `<th id="x">head <i id="x">it</i></th>`},

@@ -181,9 +181,6 @@ func (p *page) head(m *matrix.Matrix) {
 		}
 	}
 	p.Figures = []pair{{"cells", strconv.Itoa(len(m.Cells))}, {"as expected", strconv.Itoa(m.Count()[matrix.AsExpected])}, {"runs", strconv.Itoa(runs(m))}}
-	if least := m.Unavoidable(); least > 0 {
-		p.Figures = append(p.Figures, pair{"of the time that cannot be avoided", fmt.Sprintf("%.2f×", m.WallS/least.Seconds())})
-	}
 	if m.Shard != "" {
 		p.Figures = append(p.Figures, pair{"shard", m.Shard})
 	}

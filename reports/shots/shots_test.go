@@ -1,0 +1,180 @@
+//go:build browser && shots
+
+// Package shots takes the pictures of docs/shots from real tests: see make shots. It is a test,
+// since it fails where a text in a picture lies over another one or is cut off.
+package shots
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"image"
+	"image/png"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	cdppage "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+
+	"picklock/models"
+	"picklock/reports"
+	"picklock/reports/browsertest"
+	"picklock/reports/grid"
+	"picklock/reports/web"
+)
+
+var (
+	from = flag.String("store", "", "the store with the tests that make shots runs")
+	to   = flag.String("out", "", "the folder for the pictures")
+)
+
+// wide is the width of the window: so that letters are still read where a page of
+// documentation shows the picture narrower.
+const wide = 1120
+
+// A shot is a part of a page: from the top of its first element to the bottom of its last.
+type shot struct {
+	name        string
+	first, last string // selectors
+	press       string // a button to be pressed before
+}
+
+// TestShots takes every picture, light and dark.
+func TestShots(t *testing.T) {
+	if *from == "" || *to == "" {
+		t.Fatal("-store and -out are missing: make shots gives them")
+	}
+	h, err := web.New(*from, web.Options{Loopback: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(h)
+	defer func() {
+		server.Close()
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	file := func(path string) string {
+		abs, err := filepath.Abs(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return (&url.URL{Scheme: "file", Path: abs}).String()
+	}
+	report := func(test string, verdict models.Verdict) string { return file(newest(t, test, verdict)) }
+	const opening = "section:has(> .story) > .story"
+	for _, s := range []struct {
+		shot
+		address string
+	}{
+		{shot{"misdelete", "#property-ownership", "#property-ownership .violation .story", ""}, report("setex-del+read-write_single_pause-client", models.Violated)},
+		{shot{"timeline", "#timeline", "#timeline", `[data-do=next]`}, report("setex-del+read-write_single_pause-client", models.Violated)},
+		{shot{"pause-in-section", ".verdict", opening, ""}, report("uuid-lua+read-write_single_pause-client", models.Violated)},
+		{shot{"stale-promotion", ".verdict", opening, ""}, report("uuid-lua+read-write_failover_partition-client,stale-promotion", models.Violated)},
+		{shot{"redlock-restart", ".verdict", opening, ""}, report("redlock+read-write_redlock_partition-client,kill-node", models.Violated)},
+		{shot{"valid", ".verdict", "section:has(td.verdict-cell)", ""}, report("uuid-lua+read-write_single_kill-client", models.Valid)},
+		{shot{"matrix", ".verdict", "section:has(#filter)", ""}, file(one(t, filepath.Join(*from, "matrices", "small", "*", grid.File)))},
+		{shot{"store", "header.site", ".tests tbody tr:nth-child(9)", ""}, server.URL + "/"},
+	} {
+		t.Run(s.name, func(t *testing.T) {
+			origin := s.address
+			if strings.HasPrefix(origin, "http") {
+				origin = server.URL
+			}
+			for _, dark := range []bool{false, true} {
+				p := browsertest.Open(t, s.address, origin, browsertest.Look{Dark: dark, Width: wide, Height: 900})
+				p.Until(`document.readyState === "complete" && (!document.getElementById("timeline-data") || document.body.dataset.timeline === "drawn")`)
+				if s.press != "" {
+					p.Click(s.press)
+				}
+				for _, wrong := range p.Texts() {
+					t.Error(wrong)
+				}
+				scheme := map[bool]string{false: "light", true: "dark"}[dark]
+				take(p, s.shot, filepath.Join(*to, s.name+"-"+scheme+".png"))
+			}
+		})
+	}
+}
+
+// one gives the newest file that a pattern fits.
+func one(t *testing.T, pattern string) string {
+	t.Helper()
+	all, err := filepath.Glob(pattern)
+	if err != nil || len(all) == 0 {
+		t.Fatalf("there is no %s (%v): make shots makes it", pattern, err)
+	}
+	return slices.Max(all)
+}
+
+// newest gives the report of the newest test of a name that has a verdict.
+func newest(t *testing.T, test string, verdict models.Verdict) string {
+	t.Helper()
+	all, err := filepath.Glob(filepath.Join(*from, test, "*", "results.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(all)
+	for _, f := range slices.Backward(all) {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var r struct{ Verdict models.Verdict }
+		if err := json.Unmarshal(b, &r); err != nil {
+			t.Fatal(err)
+		}
+		if r.Verdict == verdict {
+			return filepath.Join(filepath.Dir(f), reports.ReportFile)
+		}
+	}
+	t.Fatalf("no test %s in %s is %s", test, *from, verdict)
+	return ""
+}
+
+// take writes a part of the page as PNG.
+func take(p *browsertest.Tab, s shot, file string) {
+	p.T.Helper()
+	b := browsertest.Eval[struct{ Top, Bottom float64 }](p, fmt.Sprintf(`(() => { scrollTo(0, 0);
+		return { Top: document.querySelector(%q).getBoundingClientRect().top, Bottom: document.querySelector(%q).getBoundingClientRect().bottom }; })()`, s.first, s.last))
+	const margin = 12
+	p.Settle()
+	got, err := chromedp.Run(p.Ctx, func(ctx context.Context, to *chromedp.Target) (cdppage.CaptureScreenshotResult, error) {
+		yes := true
+		return cdp.Call(ctx, to, cdppage.CaptureScreenshot, cdppage.CaptureScreenshotParams{Format: cdppage.CaptureScreenshotFormatPng, CaptureBeyondViewport: &yes,
+			Clip: &cdppage.Viewport{Y: max(0, b.Top-margin), Width: wide, Height: b.Bottom - max(0, b.Top-margin) + margin, Scale: 1}})
+	})
+	if err != nil {
+		p.T.Fatal(err)
+	}
+	small, err := packed(got.Data)
+	if err != nil {
+		p.T.Fatal(err)
+	}
+	if len(small) > 200_000 {
+		p.T.Errorf("%s has %d bytes, want below 200,000", file, len(small))
+	}
+	if err := os.WriteFile(file, small, 0o644); err != nil {
+		p.T.Fatal(err)
+	}
+}
+
+// packed writes a picture as small as PNG gets without a loss.
+func packed(b []byte) ([]byte, error) {
+	m, _, err := image.Decode(bytes.NewReader(b))
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	err = (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&out, m)
+	return out.Bytes(), err
+}
