@@ -43,16 +43,25 @@ func still(id string, v models.Violation, h *history.History, d *derived, fs []f
 		}
 	}
 	p.top += float64(shown) * rowHeight
+	labels := p.svg.String() // before the band of the violation
+	p.svg.Reset()
 	y := p.top
 	for i := range p.lanes {
 		p.lanes[i].y = y
 		y += p.lanes[i].height
 	}
+	p.chooseRoles()
+	for i := range p.roles {
+		p.roles[i].y = y
+		y += laneLow
+	}
 	p.bottom = y + laneLow // the ledger's lane
 	p.background(fs)
+	p.svg.WriteString(labels)
 	for i := range p.lanes {
 		p.lane(&p.lanes[i])
 	}
+	p.roleLanes()
 	p.ledger()
 	p.steps()
 	p.axis()
@@ -77,6 +86,7 @@ type picture struct {
 	held   []bool       // by hold: it has to do with the violation
 	ops    map[int]bool // operations that the violation names
 	lanes  []picLane
+	roles  []roleLane
 	hidden int // lanes that did not fit
 	top    float64
 	bottom float64
@@ -202,20 +212,17 @@ func (p *picture) background(fs []fault) {
 		x1, x2 := p.x(from), max(p.x(to), p.x(from)+2)
 		p.add(fmt.Sprintf(`<rect class="fault-weak" x="%.1f" y="%.1f" width="%.1f" height="%.1f"`, x1, p.top, x2-x1, p.bottom-p.top), "")
 		for _, l := range p.lanes {
-			if f.Client == p.d.Lanes[l.index].Client || f.Client < 0 {
+			if f.Client == p.d.Lanes[l.index].Client || f.Client < 0 && f.Node == "" {
 				p.add(fmt.Sprintf(`<rect class="fault-strong" x="%.1f" y="%.1f" width="%.1f" height="%.1f"`, x1, l.y+1, x2-x1, l.height-2), f.title()+"\n"+f.Proof)
 			}
 		}
+		for _, l := range p.roles {
+			if f.Node == l.node {
+				p.add(fmt.Sprintf(`<rect class="fault-strong" x="%.1f" y="%.1f" width="%.1f" height="%.1f"`, x1, l.y+1, x2-x1, laneLow-2), f.title()+"\n"+f.Proof)
+			}
+		}
 	}
-	from, to := p.ns(p.v.StartS), p.ns(p.v.EndS)
-	x1, x2 := p.x(from), max(p.x(to), p.x(from)+2)
-	p.add(fmt.Sprintf(`<rect class="breach-band" x="%.1f" y="%.1f" width="%.1f" height="%.1f"`, x1, 4.0, x2-x1, p.bottom-4), "")
-	p.add(fmt.Sprintf(`<line class="breach-line" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"`, x1, x1, p.top, p.bottom), "")
-	words := fmt.Sprintf("violation at %.3f s", p.v.StartS)
-	if p.v.EndS-p.v.StartS >= 0.0005 {
-		words = fmt.Sprintf("violation: %.3f s to %.3f s", p.v.StartS, p.v.EndS)
-	}
-	p.label("breach-text", words, x1, x2, 18)
+	p.violation()
 	for _, l := range p.lanes {
 		p.add(fmt.Sprintf(`<line class="rule" x1="0" x2="%.0f" y1="%.1f" y2="%.1f"`, picWidth, l.y, l.y), "")
 		class := "lane-name"
@@ -225,6 +232,19 @@ func (p *picture) background(fs []fault) {
 		at := p.d.Lanes[l.index]
 		p.text(class, 2, l.y+l.height/2+4, "start", fmt.Sprintf("client %d worker %d", at.Client, at.Worker))
 	}
+}
+
+// violation draws the time that it took.
+func (p *picture) violation() {
+	from, to := p.ns(p.v.StartS), p.ns(p.v.EndS)
+	x1, x2 := p.x(from), max(p.x(to), p.x(from)+2)
+	p.add(fmt.Sprintf(`<rect class="breach-band" x="%.1f" y="%.1f" width="%.1f" height="%.1f"`, x1, 4.0, x2-x1, p.bottom-4), "")
+	p.add(fmt.Sprintf(`<line class="breach-line" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"`, x1, x1, p.top, p.bottom), "")
+	words := fmt.Sprintf("violation at %.3f s", p.v.StartS)
+	if p.v.EndS-p.v.StartS >= 0.0005 {
+		words = fmt.Sprintf("violation: %.3f s to %.3f s", p.v.StartS, p.v.EndS)
+	}
+	p.label("breach-text", words, x1, x2, 18)
 }
 
 func (p *picture) ledger() {

@@ -11,8 +11,15 @@ import (
 // steps puts the numbers of the story's steps where they happened, as far as a step
 // names a time and a client: a help for the eye, so whatever does not is left out.
 func (p *picture) steps() {
-	taken := map[int][]float64{}
+	taken, ofNodes := map[int][]float64{}, map[string][]float64{}
 	for n, s := range p.v.Story {
+		if t, l := p.placeNode(s); l != nil {
+			x := free(p.x(t), ofNodes[l.node])
+			ofNodes[l.node] = append(ofNodes[l.node], x)
+			p.add(fmt.Sprintf(`<circle class="step" cx="%.1f" cy="%.1f" r="8.5"`, x, l.y+laneLow/2), s)
+			p.text("step-text", x, l.y+laneLow/2+4, "middle", strconv.Itoa(n+1))
+			continue
+		}
 		t, l := p.place(s)
 		if l == nil {
 			continue
@@ -35,6 +42,21 @@ func free(x float64, taken []float64) float64 {
 			}
 		}
 	}
+}
+
+// placeNode finds the first time in a step that begins with a node, and the node's lane.
+func (p *picture) placeNode(s string) (int64, *roleLane) {
+	time, node := stepTime.FindStringSubmatch(s), stepNode.FindStringSubmatch(s)
+	if time == nil || node == nil {
+		return 0, nil
+	}
+	seconds, err := strconv.ParseFloat(time[2], 64)
+	t := p.ns(seconds)
+	i := slices.IndexFunc(p.roles, func(l roleLane) bool { return l.node == node[1] })
+	if err != nil || i < 0 || !p.seen(t, t) {
+		return 0, nil
+	}
+	return t, &p.roles[i]
 }
 
 // place finds the first time in a step, and the lane of the client that it names.
@@ -61,6 +83,7 @@ func (p *picture) place(s string) (int64, *picLane) {
 var (
 	// stepTime finds moments, not durations: a number of seconds behind a word that points.
 	stepTime = regexp.MustCompile(`\b(?:at|from|to|until|till|before|since|between|ended|ends) (?:about )?((\d+(?:\.\d+)?) s)\b`)
+	stepNode = regexp.MustCompile(`^node (\S+) `)
 	stepWho  = regexp.MustCompile(`[Cc]lient (\d+)(?:,? worker (\d+))?`)
 )
 

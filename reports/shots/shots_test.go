@@ -63,35 +63,40 @@ func TestShots(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	file := func(path string) string {
+	file := func(t *testing.T, path string) string {
 		abs, err := filepath.Abs(path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return (&url.URL{Scheme: "file", Path: abs}).String()
 	}
-	report := func(test string, verdict models.Verdict) string { return file(newest(t, test, verdict)) }
+	report := func(test string, verdict models.Verdict) func(*testing.T) string {
+		return func(t *testing.T) string { return file(t, newest(t, test, verdict)) }
+	}
 	const opening = "section:has(> .story) > .story"
 	for _, s := range []struct {
 		shot
-		address string
+		address func(t *testing.T) string
 	}{
-		{shot{"misdelete", "#property-ownership", "#property-ownership .violation .story", ""}, report("setex-del+read-write_single_pause-client", models.Violated)},
-		{shot{"timeline", "#timeline", "#timeline", `[data-do=next]`}, report("setex-del+read-write_single_pause-client", models.Violated)},
+		{shot{"misdelete", "#property-ownership", "#property-ownership .violation", ""}, report("setex-del+read-write_single_pause-client", models.Violated)},
+		{shot{"timeline", "#timeline", "#timeline + .legend", `#property-mutual-exclusion [data-violation]`}, report("setex-del+read-write_single_pause-client", models.Violated)},
 		{shot{"pause-in-section", ".verdict", opening, ""}, report("uuid-lua+read-write_single_pause-client", models.Violated)},
 		{shot{"stale-promotion", ".verdict", opening, ""}, report("uuid-lua+read-write_failover_partition-client,stale-promotion", models.Violated)},
 		{shot{"redlock-restart", ".verdict", opening, ""}, report("redlock+read-write_redlock_partition-client,kill-node", models.Violated)},
 		{shot{"valid", ".verdict", "section:has(td.verdict-cell)", ""}, report("uuid-lua+read-write_single_kill-client", models.Valid)},
-		{shot{"matrix", ".verdict", "section:has(#filter)", ""}, file(one(t, filepath.Join(*from, "matrices", "small", "*", grid.File)))},
-		{shot{"store", "header.site", ".tests tbody tr:nth-child(9)", ""}, server.URL + "/"},
+		{shot{"matrix", ".verdict", "section:has(#filter)", ""}, func(t *testing.T) string {
+			return file(t, one(t, filepath.Join(*from, "matrices", "small", "*", grid.File)))
+		}},
+		{shot{"store", "header.site", ".tests tbody tr:nth-child(9)", ""}, func(*testing.T) string { return server.URL + "/" }},
 	} {
 		t.Run(s.name, func(t *testing.T) {
-			origin := s.address
+			address := s.address(t)
+			origin := address
 			if strings.HasPrefix(origin, "http") {
 				origin = server.URL
 			}
 			for _, dark := range []bool{false, true} {
-				p := browsertest.Open(t, s.address, origin, browsertest.Look{Dark: dark, Width: wide, Height: 900})
+				p := browsertest.Open(t, address, origin, browsertest.Look{Dark: dark, Width: wide, Height: 900})
 				p.Until(`document.readyState === "complete" && (!document.getElementById("timeline-data") || document.body.dataset.timeline === "drawn")`)
 				if s.press != "" {
 					p.Click(s.press)
@@ -146,12 +151,12 @@ func take(p *browsertest.Tab, s shot, file string) {
 	p.T.Helper()
 	b := browsertest.Eval[struct{ Top, Bottom float64 }](p, fmt.Sprintf(`(() => { scrollTo(0, 0);
 		return { Top: document.querySelector(%q).getBoundingClientRect().top, Bottom: document.querySelector(%q).getBoundingClientRect().bottom }; })()`, s.first, s.last))
-	const margin = 12
+	const above, below = 12, 5 // what comes below must not be seen
 	p.Settle()
 	got, err := chromedp.Run(p.Ctx, func(ctx context.Context, to *chromedp.Target) (cdppage.CaptureScreenshotResult, error) {
 		yes := true
 		return cdp.Call(ctx, to, cdppage.CaptureScreenshot, cdppage.CaptureScreenshotParams{Format: cdppage.CaptureScreenshotFormatPng, CaptureBeyondViewport: &yes,
-			Clip: &cdppage.Viewport{Y: max(0, b.Top-margin), Width: wide, Height: b.Bottom - max(0, b.Top-margin) + margin, Scale: 1}})
+			Clip: &cdppage.Viewport{Y: max(0, b.Top-above), Width: wide, Height: b.Bottom - max(0, b.Top-above) + below, Scale: 1}})
 	})
 	if err != nil {
 		p.T.Fatal(err)
