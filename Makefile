@@ -47,10 +47,10 @@ clean:
 soak: deps
 	$(GO) test -tags soak -timeout 80m -parallel 4 -run 'TestSoak$$|TestSoakNodeFaults' -v ./cmd/picklock
 
-# Every seed's lock in both runtimes, and what is left after storms and Ctrl-C, over many
-# seeds and moments. Some 20 minutes.
+# Every seed's lock in both runtimes, what is left after storms and Ctrl-C, and whether the
+# stories of a misdelete are exact, over many seeds and moments. Some 20 minutes.
 soak-faults: deps
-	$(GO) test -tags soak -timeout 60m -parallel 4 -run 'TestSeeds|TestSoakInterrupted|TestSoakStorm' -v ./cmd/picklock
+	$(GO) test -tags soak -timeout 60m -parallel 4 -run 'TestSeeds|TestSoakInterrupted|TestSoakStorm|TestSoakMisdelete' -v ./cmd/picklock
 
 # Fifty failovers in a row in each runtime, and images of every server from nothing. Some
 # 25 minutes.

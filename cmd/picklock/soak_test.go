@@ -82,6 +82,12 @@ func TestSoak(t *testing.T) {
 	}
 }
 
+// TestSoakMisdelete: the story of the misdelete is exact in 20 runs of 20.
+func TestSoakMisdelete(t *testing.T) {
+	const seeds = 20
+	misdeletesAreTold(t, scenarios(t, "misdelete", "--runtime", "process", "--repeat", fmt.Sprint(seeds), "--jobs", "6"), seeds)
+}
+
 // TestSoakNodeFaults holds every lock and deduction of the seeds to its expectations
 // under faults of the server, with each kind of persistence.
 func TestSoakNodeFaults(t *testing.T) {
