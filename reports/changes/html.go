@@ -13,18 +13,24 @@ import (
 //go:embed page.css
 var style string
 
-const differencePage = `<!DOCTYPE html>
+// frame is what all pages have around what they show.
+const frame = `<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8"/>
 <meta name="viewport" content="width=device-width, initial-scale=1"/>
 <meta name="color-scheme" content="light dark"/>
-<title>{{.Word}}: {{.Name}}</title>
+<title>{{.Title}}</title>
 <style>{{.Style}}</style>
 </head>
 <body>
 <main>
-<header class="exit{{.D.Exit}}">
+{{template "shown" .}}</main>
+</body>
+</html>
+`
+
+const differencePage = `<header class="exit{{.D.Exit}}">
 <h1>{{.Word}}</h1>
 <p>{{.Rest}}</p>
 <p class="muted">{{.Compared}}</p>
@@ -44,21 +50,18 @@ const differencePage = `<!DOCTYPE html>
 </section>
 {{end}}{{with .D.Machine}}<section><h2>All cells together</h2><ul>{{range .}}<li>{{shift .}}</li>{{end}}</ul><p class="muted">{{$.Wholesale}}</p></section>
 {{end}}{{with .D.Notes}}<section><h2>To know</h2><ul>{{range .}}<li>{{plain .}}</li>{{end}}</ul></section>
-{{end}}</main>
-</body>
-</html>
-`
+{{end}}`
 
 // HTML writes a difference as one page that needs no other file and runs no script.
 func HTML(w io.Writer, d *compare.Difference) error {
 	word, rest := headline(d)
 	return fill(w, "difference", differencePage, map[string]any{
-		"Word": word, "Rest": rest, "Name": plain(d.B.Name), "Compared": compared(d), "D": d, "Kinds": kinds(d), "Wholesale": wholesale,
+		"Title": word + ": " + plain(d.B.Name), "Word": word, "Rest": rest, "Compared": compared(d), "D": d, "Kinds": kinds(d), "Wholesale": wholesale,
 	})
 }
 
-// fill writes a page as a whole or not at all.
-func fill(w io.Writer, name, text string, data map[string]any) error {
+// fill writes a page, what it shows within the frame, as a whole or not at all.
+func fill(w io.Writer, name, shown string, data map[string]any) error {
 	t, err := template.New(name).Funcs(template.FuncMap{
 		"plain": func(v string) string { return plain(v) },
 		"about": func(i compare.Item) string { return plain(about(&i)) },
@@ -67,7 +70,10 @@ func fill(w io.Writer, name, text string, data map[string]any) error {
 		"evidence": func(i compare.Item) bool {
 			return i.Severity != compare.Note && (len(i.Story) > 0 || i.Rerun != "" || i.Dir != "")
 		},
-	}).Parse(text)
+	}).Parse(frame)
+	if err == nil {
+		_, err = t.New("shown").Parse(shown)
+	}
 	if err != nil {
 		return fmt.Errorf("the page of the %s: %w", name, err)
 	}

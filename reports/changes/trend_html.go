@@ -17,18 +17,7 @@ const (
 	high   = 28
 )
 
-const trendPage = `<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8"/>
-<meta name="viewport" content="width=device-width, initial-scale=1"/>
-<meta name="color-scheme" content="light dark"/>
-<title>{{.Name}}: trend</title>
-<style>{{.Style}}</style>
-</head>
-<body>
-<main>
-<header>
+const trendPage = `<header>
 <h1>{{.Name}}</h1>
 <p>{{.Span}}</p>
 <p class="muted">{{.Legend}} Lines: sales per second, from 0 to the cell's largest.</p>
@@ -44,9 +33,6 @@ const trendPage = `<!DOCTYPE html>
 {{end}}</tbody>
 </table>
 </section>
-</main>
-</body>
-</html>
 `
 
 // trendRow is a row of the page.
@@ -85,7 +71,7 @@ func TrendHTML(w io.Writer, t *compare.Trend) error {
 		rows = append(rows, r)
 	}
 	return fill(w, "trend", trendPage, map[string]any{
-		"Name": plain(t.Name), "Span": span(t), "Rows": rows,
+		"Title": plain(t.Name) + ": trend", "Name": plain(t.Name), "Span": span(t), "Rows": rows,
 		"Legend": "Squares: green as expected, red unexpected violation, violet expected and not reproduced, amber unknown, vacuous or error, hollow no such cell.",
 	})
 }
