@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -108,32 +109,69 @@ func trend(nights int) *compare.Trend {
 	return compare.NewTrend("nightly", all, dirs)
 }
 
+// golden compares what comes out with a file of testdata, or writes it there.
+func golden(t *testing.T, file string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", file)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s is not what comes out now; if that is right, write it with -update\n%s", file, got)
+	}
+}
+
 func TestGolden(t *testing.T) {
 	for file, write := range map[string]func(io.Writer) error{
 		"full.txt": func(w io.Writer) error { return changes.Text(w, full(t)) }, "none.txt": func(w io.Writer) error { return changes.Text(w, none(t)) },
 		"full.md": func(w io.Writer) error { return changes.Markdown(w, full(t)) }, "none.md": func(w io.Writer) error { return changes.Markdown(w, none(t)) },
-		"full.html": func(w io.Writer) error { return changes.HTML(w, full(t)) }, "none.html": func(w io.Writer) error { return changes.HTML(w, none(t)) },
 		"trend.txt": func(w io.Writer) error { return changes.TrendText(w, trend(12)) }, "trend-long.txt": func(w io.Writer) error { return changes.TrendText(w, trend(90)) },
-		"trend.md": func(w io.Writer) error { return changes.TrendMarkdown(w, trend(12)) }, "trend.html": func(w io.Writer) error { return changes.TrendHTML(w, trend(12)) },
+		"trend.md":       func(w io.Writer) error { return changes.TrendMarkdown(w, trend(12)) },
 		"trend-none.txt": func(w io.Writer) error { return changes.TrendText(w, compare.NewTrend("nightly", nil, nil)) },
 	} {
 		var got bytes.Buffer
 		if err := write(&got); err != nil {
 			t.Fatal(err)
 		}
-		path := filepath.Join("testdata", file)
-		if *update {
-			if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
+		golden(t, file, got.Bytes())
+	}
+}
+
+// pages are the pages of this package.
+func pages(t *testing.T) map[string]func(io.Writer) error {
+	t.Helper()
+	return map[string]func(io.Writer) error{
+		"full": func(w io.Writer) error { return changes.HTML(w, full(t)) }, "none": func(w io.Writer) error { return changes.HTML(w, none(t)) },
+		"trend": func(w io.Writer) error { return changes.TrendHTML(w, trend(12)) },
+	}
+}
+
+// TestGoldenPages compares each page to the letter, in three parts: the style sheet is the
+// file that the package has of it, what is around its title, its style and what it shows is
+// the same in every page, and these two have a golden file each.
+func TestGoldenPages(t *testing.T) {
+	style, err := os.ReadFile("page.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := regexp.MustCompile(`(?s)^(.*)(<title>.*</title>\n)<style>(.*)</style>\n(.*)(<main>.*</main>\n)(.*)$`)
+	for name, write := range pages(t) {
+		var page bytes.Buffer
+		if err := write(&page); err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Equal(got.Bytes(), want) {
-			t.Errorf("%s is not what comes out now; if that is right, write it with -update\n%s", file, got.String())
+		p := parts.FindSubmatch(page.Bytes())
+		if p == nil || !bytes.Equal(p[3], style) {
+			t.Fatalf("%s: the page has no title, no main part, or not the style sheet of the package\n%s", name, page.Bytes())
 		}
+		golden(t, name+".html", slices.Concat(p[2], p[5]))
+		golden(t, "frame.html", slices.Concat(p[1], p[4], p[6]))
 	}
 }
 
@@ -181,10 +219,7 @@ var tags = regexp.MustCompile(`(?i)<(script|img|link|iframe)|\son\w+=|https?://|
 
 // TestPages: pages are well formed, need nothing else and run no script.
 func TestPages(t *testing.T) {
-	for name, write := range map[string]func(io.Writer) error{
-		"full": func(w io.Writer) error { return changes.HTML(w, full(t)) }, "none": func(w io.Writer) error { return changes.HTML(w, none(t)) },
-		"trend": func(w io.Writer) error { return changes.TrendHTML(w, trend(12)) },
-	} {
+	for name, write := range pages(t) {
 		var b bytes.Buffer
 		if err := write(&b); err != nil {
 			t.Fatal(err)
