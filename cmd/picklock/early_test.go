@@ -13,6 +13,7 @@ import (
 // TestUntilVerdict: the load ends once all that is expected to be violated is proven, and
 // no sooner; the result is as good as that of a test that had all its time.
 func TestUntilVerdict(t *testing.T) {
+	t.Parallel()
 	quick := " --ttl 300ms --grace 300ms --runtime process --seed 3 --until-verdict"
 	for name, c := range map[string]struct {
 		args     string

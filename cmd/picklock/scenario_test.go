@@ -15,7 +15,7 @@ import (
 // TestScenarios runs every scenario of the catalogue once on real servers: each guilty
 // lock must be caught and explained, and each innocent one must pass.
 func TestScenarios(t *testing.T) {
-	misdeletesAreTold(t, scenarios(t, "all", "--runtime", "process", "--jobs", "6"), 1)
+	misdeletesAreTold(t, scenarios(t, "all", "--runtime", "process", "--jobs", "8"), 1)
 }
 
 // TestScenariosDocker runs scenarios that together have every topology and every way in
@@ -23,7 +23,7 @@ func TestScenarios(t *testing.T) {
 // containers.
 func TestScenariosDocker(t *testing.T) {
 	misdeletesAreTold(t, scenarios(t, "misdelete", "restart-empty", "power-loss", "clock-forward", "late-write", "cut-holder",
-		"redlock-restart", "stale-promotion", "split-brain", "eviction", "--runtime", "docker", "--jobs", "3"), 1)
+		"redlock-restart", "stale-promotion", "split-brain", "eviction", "--runtime", "docker", "--jobs", "6"), 1)
 }
 
 // scenarios runs picklock scenario run with these arguments; everything must be as expected.

@@ -87,6 +87,18 @@ func TestEveryLockAndDeductionIsInATest(t *testing.T) {
 // kill, and holds each to FAILURES.md and to its own expectations: with tag soak all of
 // them in both runtimes, else a choice (see chosen).
 func TestSeeds(t *testing.T) {
+	t.Parallel()
+	eachSeed(t, func(p pairing) bool { return !p.spins }, (*testing.T).Parallel)
+}
+
+// TestSeedsThatSpin does so with the locks whose waiters do not sleep, one after the other:
+// beside them nothing else comes to its turn.
+func TestSeedsThatSpin(t *testing.T) {
+	eachSeed(t, func(p pairing) bool { return p.spins }, func(*testing.T) {})
+}
+
+// eachSeed runs the pairings that are asked for; each test begins with the step first.
+func eachSeed(t *testing.T, asked func(pairing) bool, first func(*testing.T)) {
 	for _, runtime := range []string{"process", "docker"} {
 		for i, p := range pairings() {
 			for n, nemesis := range []string{"none", "pause-client", "kill-client"} {
@@ -94,13 +106,11 @@ func TestSeeds(t *testing.T) {
 				if locks := []string{"none", "local-mutex"}; slices.Contains(locks, p.lock) && nemesis != "none" && violated == "" {
 					continue // a lock without a lease has nothing that a pause outlasts
 				}
-				if !soak && !chosen(runtime, i, n, p) {
+				if !asked(p) || !soak && !chosen(runtime, i, n, p) {
 					continue
 				}
 				t.Run(fmt.Sprintf("%s/%s+%s/%s", runtime, p.lock, p.deduct, nemesis), func(t *testing.T) {
-					if !p.spins {
-						t.Parallel()
-					}
+					first(t)
 					seed(t, runtime, p, nemesis, violated)
 				})
 			}
