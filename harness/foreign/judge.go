@@ -233,54 +233,48 @@ func ask(n int, limits fast.Limits, span func(i int) (call, ret int64), decide f
 	return res
 }
 
-// lockPrefix gives the operations as known at t: what is under way may have happened.
-func lockPrefix(ops []spec.LockOp, t int64) []spec.LockOp {
+// known gives the operations as known at t, with unsure for what is under way, which may
+// have happened: it says what may have been done, or that nothing was (false). span tells
+// when an operation began and ended.
+func known[T any](ops []T, t int64, span func(*T) (call, end int64), unsure func(*T) bool) []T {
 	if t == history.Never {
 		return ops
 	}
-	var out []spec.LockOp
+	var out []T
 	for _, o := range ops {
-		if o.Call > t {
-			continue
+		if call, end := span(&o); call <= t && (end <= t || unsure(&o)) {
+			out = append(out, o)
 		}
-		if o.End() > t {
-			switch o.Step {
-			case spec.Acquire:
-				o.Step, o.Fence = spec.MayAcquire, 0
-			case spec.Release:
-				o.Step = spec.MayRelease
-			case spec.NotHeld:
-				continue
-			}
-		}
-		out = append(out, o)
 	}
 	return out
 }
 
-// registerPrefix does the same for registers.
+func lockPrefix(ops []spec.LockOp, t int64) []spec.LockOp {
+	return known(ops, t, func(o *spec.LockOp) (call, end int64) { return o.Call, o.End() }, func(o *spec.LockOp) bool {
+		switch o.Step {
+		case spec.Acquire:
+			o.Step, o.Fence = spec.MayAcquire, 0
+		case spec.Release:
+			o.Step = spec.MayRelease
+		case spec.NotHeld:
+			return false
+		}
+		return true
+	})
+}
+
 func registerPrefix(ops []spec.RegisterOp, t int64) []spec.RegisterOp {
-	if t == history.Never {
-		return ops
-	}
-	var out []spec.RegisterOp
-	for _, o := range ops {
-		if o.Call > t {
-			continue
+	return known(ops, t, func(o *spec.RegisterOp) (call, end int64) { return o.Call, o.End() }, func(o *spec.RegisterOp) bool {
+		switch o.Step {
+		case spec.Read, spec.CASFailed:
+			return false
+		case spec.Write:
+			o.Step = spec.MayWrite
+		case spec.CAS:
+			o.Step = spec.MayCAS
+		case spec.Append:
+			o.Step = spec.MayAppend
 		}
-		if o.End() > t {
-			switch o.Step {
-			case spec.Read, spec.CASFailed:
-				continue
-			case spec.Write:
-				o.Step = spec.MayWrite
-			case spec.CAS:
-				o.Step = spec.MayCAS
-			case spec.Append:
-				o.Step = spec.MayAppend
-			}
-		}
-		out = append(out, o)
-	}
-	return out
+		return true
+	})
 }

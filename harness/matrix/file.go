@@ -30,21 +30,31 @@ func Read(dir string) (*Matrix, error) {
 	if st, err := os.Stat(dir); err == nil && st.IsDir() {
 		file = filepath.Join(dir, File)
 	}
-	b, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s: %w: it has no %s", dir, ErrNotAMatrix, File)
-	}
+	m, err := readJSON[Matrix](dir, file, File)
 	if err != nil {
 		return nil, err
-	}
-	m := new(Matrix)
-	if err := json.Unmarshal(b, m); err != nil {
-		return nil, fmt.Errorf("%s: %w: %w", file, ErrNotAMatrix, err)
 	}
 	if abs, err := filepath.Abs(file); err == nil && filepath.Base(filepath.Dir(filepath.Dir(filepath.Dir(abs)))) == Folder {
 		m.Store = filepath.Dir(filepath.Dir(filepath.Dir(filepath.Dir(abs))))
 	}
 	return m, nil
+}
+
+// readJSON reads the file of that name of the matrix in dir. If there is none, or it is
+// something else, the error wraps ErrNotAMatrix.
+func readJSON[T any](dir, file, name string) (*T, error) {
+	b, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: %w: it has no %s", dir, ErrNotAMatrix, name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	v := new(T)
+	if err := json.Unmarshal(b, v); err != nil {
+		return nil, fmt.Errorf("%s: %w: %w", file, ErrNotAMatrix, err)
+	}
+	return v, nil
 }
 
 // writeJSON replaces a file as a whole or not at all.

@@ -69,37 +69,31 @@ type Override struct {
 // words is a list of words, or one.
 type words []string
 
-func (w *words) UnmarshalYAML(decode func(any) error) error {
-	var all []string
-	err := decode(&all)
-	if err == nil {
-		*w = all
-		return nil
-	}
-	var one string
-	if decode(&one) != nil {
-		return err
-	}
-	*w = words{one}
-	return nil
+func (w *words) UnmarshalYAML(decode func(any) error) (err error) {
+	*w, err = listOrOne(decode, func(one string) string { return one })
+	return err
 }
 
 // faults is a list of faults, or of lists of faults that a cell has together; or one.
 type faults []words
 
-func (f *faults) UnmarshalYAML(decode func(any) error) error {
-	var all []words
+func (f *faults) UnmarshalYAML(decode func(any) error) (err error) {
+	*f, err = listOrOne(decode, func(one string) words { return words{one} })
+	return err
+}
+
+// listOrOne reads a list, or the one word that stands for a list of what alone makes of it.
+func listOrOne[T any](decode func(any) error, alone func(string) T) ([]T, error) {
+	var all []T
 	err := decode(&all)
 	if err == nil {
-		*f = all
-		return nil
+		return all, nil
 	}
 	var one string
 	if decode(&one) != nil {
-		return err
+		return nil, err
 	}
-	*f = faults{{one}}
-	return nil
+	return []T{alone(one)}, nil
 }
 
 // seeds is how many seeds, and from where on: 3, or {count: 3, first: 7}.

@@ -2,7 +2,6 @@ package matrix
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -145,16 +144,9 @@ func reopen(root, dir string, p *Plan, s Shard) (*Sitting, error) {
 // ReadPlan reads plan.json of a folder. The error wraps ErrNotAMatrix if there is none.
 func ReadPlan(dir string) (*Stored, error) {
 	path := filepath.Join(dir, PlanFile)
-	b, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s: %w: it has no %s", dir, ErrNotAMatrix, PlanFile)
-	}
+	s, err := readJSON[Stored](dir, path, PlanFile)
 	if err != nil {
 		return nil, err
-	}
-	s := new(Stored)
-	if err := json.Unmarshal(b, s); err != nil {
-		return nil, fmt.Errorf("%s: %w: %w", path, ErrNotAMatrix, err)
 	}
 	if s.Digest != s.digest() {
 		return nil, fmt.Errorf("%s: %w: the plan is not the one that its digest is of", path, ErrNotAMatrix)

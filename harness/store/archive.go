@@ -129,15 +129,11 @@ func (d Dir) exported() (files []string, err error) {
 
 // pack adds one file to an archive.
 func (d Dir) pack(w *tar.Writer, name, as string) error {
-	f, err := openRegular(d.Path(filepath.FromSlash(name)))
+	f, info, err := openRegular(d.Path(filepath.FromSlash(name)))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = f.Close() }() // it was only read
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
 	err = w.WriteHeader(&tar.Header{Format: tar.FormatPAX, Typeflag: tar.TypeReg, Name: as, Size: info.Size(), Mode: 0o644, ModTime: info.ModTime()})
 	if err != nil {
 		return err

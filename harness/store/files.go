@@ -15,20 +15,21 @@ import (
 )
 
 // openRegular opens a file to read if it is a regular one: a link could lead out of the
-// store, and a pipe would never answer.
-func openRegular(path string) (*os.File, error) {
+// store, and a pipe would never answer. It also says what is known of the file.
+func openRegular(path string) (*os.File, fs.FileInfo, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a regular file", path)
+	}
+	if err != nil {
 		_ = f.Close() // it was not even read
-		if err == nil {
-			err = fmt.Errorf("%s is not a regular file", path)
-		}
-		return nil, err
+		return nil, nil, err
 	}
-	return f, nil
+	return f, info, nil
 }
 
 // tail is how much of a file's end is looked at for its last line. Lines are some hundred
@@ -38,15 +39,11 @@ const tail = 64 << 10
 // lastLine is the last line of a file, without its end; nil if it has none, or if it ends
 // within a line.
 func lastLine(path string) ([]byte, error) {
-	f, err := openRegular(path)
+	f, info, err := openRegular(path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }() // it was only read
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
 	from := max(0, info.Size()-tail)
 	b, err := io.ReadAll(io.NewSectionReader(f, from, tail))
 	if err != nil {

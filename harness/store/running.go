@@ -53,7 +53,7 @@ func lockWhole(f *os.File) error {
 // held says whether somebody holds the mark of the folder, and who; exists, whether there
 // is a mark at all.
 func (d Dir) held() (by string, held, exists bool) {
-	f, err := openRegular(d.Path(markFile))
+	f, _, err := openRegular(d.Path(markFile))
 	if err != nil {
 		return "", false, !errors.Is(err, os.ErrNotExist)
 	}

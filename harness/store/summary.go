@@ -162,15 +162,11 @@ const largest = 256 << 20
 
 // decode reads a regular file that holds one JSON value.
 func decode(path string, to any) error {
-	f, err := openRegular(path)
+	f, info, err := openRegular(path)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = f.Close() }() // it was only read
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
 	if info.Size() > largest {
 		return fmt.Errorf("it has %d bytes; picklock writes %d at most", info.Size(), largest)
 	}

@@ -40,30 +40,24 @@ func Known(format string) error {
 
 // Write writes a difference in a format.
 func Write(w io.Writer, format string, d *compare.Difference) error {
-	switch format {
-	case FormatText:
-		return Text(w, d)
-	case FormatMarkdown:
-		return Markdown(w, d)
-	case FormatHTML:
-		return HTML(w, d)
-	case FormatJSON:
-		return asJSON(w, d)
-	}
-	return Known(format)
+	return writeAs(w, format, d, Text, Markdown, HTML)
 }
 
 // WriteTrend writes a trend in a format.
 func WriteTrend(w io.Writer, format string, t *compare.Trend) error {
+	return writeAs(w, format, t, TrendText, TrendMarkdown, TrendHTML)
+}
+
+func writeAs[T any](w io.Writer, format string, v T, text, markdown, html func(io.Writer, T) error) error {
 	switch format {
 	case FormatText:
-		return TrendText(w, t)
+		return text(w, v)
 	case FormatMarkdown:
-		return TrendMarkdown(w, t)
+		return markdown(w, v)
 	case FormatHTML:
-		return TrendHTML(w, t)
+		return html(w, v)
 	case FormatJSON:
-		return asJSON(w, t)
+		return asJSON(w, v)
 	}
 	return Known(format)
 }

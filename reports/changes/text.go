@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"picklock/harness/compare"
+	"picklock/reports/text"
 )
 
 // columns is how wide the text for a terminal gets.
@@ -16,7 +17,7 @@ const columns = 80
 // Text writes a difference for a person at a terminal, at most 80 columns wide but for
 // the folders of tests, which stand alone on their lines and are never broken.
 func Text(w io.Writer, d *compare.Difference) error {
-	t := text{bufio.NewWriter(w)}
+	t := printer{bufio.NewWriter(w)}
 	word, rest := headline(d)
 	t.wrapped(strings.ToUpper(word)+": ", rest)
 	t.wrapped("", compared(d))
@@ -45,14 +46,14 @@ func Text(w io.Writer, d *compare.Difference) error {
 	return nil
 }
 
-type text struct{ w *bufio.Writer }
+type printer struct{ w *bufio.Writer }
 
-func (t text) line(s string) { t.w.WriteString(strings.TrimRight(s, " ") + "\n") } // an error stays for Flush
+func (t printer) line(s string) { t.w.WriteString(strings.TrimRight(s, " ") + "\n") } // an error stays for Flush
 
 // wrapped writes foreign text behind a label of the first line, later lines below its start.
-func (t text) wrapped(label, s string) {
+func (t printer) wrapped(label, s string) {
 	width := utf8.RuneCountInString(label)
-	for i, l := range wrap(plain(s), columns-width) {
+	for i, l := range text.Wrap(plain(s), columns-width) {
 		if i > 0 {
 			label = strings.Repeat(" ", width)
 		}
@@ -60,7 +61,7 @@ func (t text) wrapped(label, s string) {
 	}
 }
 
-func (t text) list(title string, all []string) {
+func (t printer) list(title string, all []string) {
 	if len(all) == 0 {
 		return
 	}
@@ -71,7 +72,7 @@ func (t text) list(title string, all []string) {
 	}
 }
 
-func (t text) item(i *compare.Item) {
+func (t printer) item(i *compare.Item) {
 	cell := i.Cell
 	if cell == "" {
 		cell = "the matrix"
@@ -92,26 +93,4 @@ func (t text) item(i *compare.Item) {
 		t.line(fmt.Sprintf("      seed %d, in the store:", *i.Seed))
 		t.line("      " + plain(i.Dir))
 	}
-}
-
-// wrap breaks text at spaces, and words that are wider than a line anywhere.
-func wrap(s string, width int) []string {
-	var lines []string
-	line, used := "", 0
-	for _, word := range strings.Fields(s) {
-		n := utf8.RuneCountInString(word)
-		if used > 0 && used+1+n > width {
-			lines, line, used = append(lines, line), "", 0
-		}
-		for n > width {
-			head := string([]rune(word)[:width])
-			lines, word = append(lines, head), word[len(head):]
-			n -= width
-		}
-		if used > 0 {
-			line, used = line+" ", used+1
-		}
-		line, used = line+word, used+n
-	}
-	return append(lines, line)
 }

@@ -18,7 +18,7 @@ const below = columns - 4
 // TrendText writes a trend for a person at a terminal, at most 80 columns wide: for each
 // cell a letter and a block per night, oldest first.
 func TrendText(w io.Writer, t *compare.Trend) error {
-	out := text{bufio.NewWriter(w)}
+	out := printer{bufio.NewWriter(w)}
 	out.wrapped("", span(t))
 	out.wrapped("", legend)
 	out.wrapped("", "Blocks: sales per second, from 0 to the cell's largest.")
@@ -43,7 +43,7 @@ func TrendText(w io.Writer, t *compare.Trend) error {
 }
 
 // rows writes letters and blocks side by side, or if there are too many below each other.
-func (t text) rows(letters, blocks, last string) {
+func (t printer) rows(letters, blocks, last string) {
 	if len(letters) <= beside {
 		t.line("  " + letters + "  " + blocks + "  " + last)
 		return
