@@ -71,8 +71,7 @@ func TestOptionsOnNodes(t *testing.T) {
 // The table of FAILURES.md for these locks.
 func TestExpectationsOnNodesFollowTheCatalogue(t *testing.T) {
 	t.Parallel()
-	const will, may, holds = "violated", "may", "holds"
-	for _, c := range []struct{ lock, fault, property, want string }{
+	follow(t, []expected{
 		{"redlock", "none", "mutual-exclusion", holds},
 		{"redlock", "kill-client", "liveness", holds},
 		{"redlock", "pause-client", "mutual-exclusion", will},
@@ -125,25 +124,5 @@ func TestExpectationsOnNodesFollowTheCatalogue(t *testing.T) {
 		{"reentrant-watchdog:retry=blind", "drop-reply", "liveness", may},
 		{"reentrant-watchdog:retry=blind", "drop-reply", "reentrancy", may},
 		{"reentrant-watchdog", "none", "reentrancy", holds},
-	} {
-		s, ok := locks.Find(c.lock)
-		if !ok {
-			t.Errorf("there is no lock %s", c.lock)
-		}
-		got := holds
-		for _, w := range s.Weaknesses {
-			// What shows under mere contention shows under every fault.
-			if (w.Fault != c.fault && w.Fault != "none") || w.Property != c.property {
-				continue
-			}
-			if !w.May {
-				got = will
-			} else if got == holds {
-				got = may
-			}
-		}
-		if got != c.want {
-			t.Errorf("%s under %s: %s is expected as %q, want %q", c.lock, c.fault, c.property, got, c.want)
-		}
-	}
+	})
 }

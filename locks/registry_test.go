@@ -95,8 +95,7 @@ func TestMetaIsWhole(t *testing.T) {
 // and what must hold.
 func TestExpectationsFollowTheCatalogue(t *testing.T) {
 	t.Parallel()
-	const will, may, holds = "violated", "may", "holds"
-	for _, c := range []struct{ lock, fault, property, want string }{
+	follow(t, []expected{
 		{"none", "none", "no-lost-update", may},
 		{"local-mutex", "none", "mutual-exclusion", will}, // with two clients: TestLocalMutexNeedsTwoClients
 		{"seckill-wrong-key", "none", "linearizable-lock", holds},
@@ -175,7 +174,19 @@ func TestExpectationsFollowTheCatalogue(t *testing.T) {
 		{"watchdog", "delay-request", "ownership", holds},
 		{"watchdog:renew=set", "delay-request", "ownership", may},
 		{"watchdog:renew=set-xx", "delay-request", "ownership", may},
-	} {
+	})
+}
+
+// What is expected of a property.
+const will, may, holds = "violated", "may", "holds"
+
+// expected is what a lock should say of itself.
+type expected struct{ lock, fault, property, want string }
+
+// follow holds the locks' own expectations to the catalogue's.
+func follow(t *testing.T, all []expected) {
+	t.Helper()
+	for _, c := range all {
 		s, ok := locks.Find(c.lock)
 		if !ok {
 			t.Errorf("there is no lock %s", c.lock)

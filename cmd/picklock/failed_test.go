@@ -21,6 +21,17 @@ func beginPaused(t *testing.T, runtime string) *background {
 	return b
 }
 
+// fails demands that a run ends with that status and one line that has the word, and leaves
+// nothing.
+func (b *background) fails(run string, status int, word string) {
+	b.t.Helper()
+	if got, said := b.wait(), b.errs.String(); got != status || strings.Count(said, "\n") != 1 || !strings.Contains(said, word) {
+		b.t.Errorf("status %d and %q; want %d and a line with %q", got, said, status, word)
+	}
+	nothingLeftOf(b.t, run)
+	nothingLeft(b.t, b.tmp)
+}
+
 // TestFaultThatFails: a fault that cannot be healed, since its server is taken away
 // meanwhile, is told as a failure of the harness, and nothing is left all the same.
 func TestFaultThatFails(t *testing.T) {
@@ -36,12 +47,7 @@ func TestFaultThatFails(t *testing.T) {
 				lock := strings.TrimSpace(dockerSays(t, "ps", "-q", "--filter", "label=picklock.run="+run, "--filter", "label=picklock.node=lock"))
 				dockerSays(t, "rm", "-f", "-v", lock)
 			}
-			status, said := b.wait(), b.errs.String()
-			if status != 255 || strings.Count(said, "\n") != 1 || !strings.Contains(said, "pause-node") {
-				t.Errorf("status %d and %q; want 255 and a line on the fault that was not healed", status, said)
-			}
-			nothingLeftOf(t, run)
-			nothingLeft(t, b.tmp)
+			b.fails(run, 255, "pause-node") // which was not healed
 		})
 	}
 }
@@ -72,12 +78,7 @@ func TestJudgeThatFails(t *testing.T) {
 			b := beginPaused(t, runtime)
 			run := b.runID()
 			damage(t, b.latest().Path(store.HistoryFile))
-			status, said := b.wait(), b.errs.String()
-			if status != 254 || strings.Count(said, "\n") != 1 || !strings.Contains(said, "damaged") {
-				t.Errorf("status %d and %q; want 254 and a line on the damage", status, said)
-			}
-			nothingLeftOf(t, run)
-			nothingLeft(t, b.tmp)
+			b.fails(run, 254, "damaged")
 			kept, err := os.ReadDir(string(b.latest()))
 			if err != nil || !slices.ContainsFunc(kept, func(e os.DirEntry) bool { return e.Name() == store.HistoryFile }) {
 				t.Errorf("the history is not kept: %v %v", kept, err)
