@@ -29,7 +29,7 @@ test: deps check
 	$(GO) list -race -test -export ./... >/dev/null
 	status=0; \
 	$(TESTING) -p 2 -parallel 2 $(COMPUTE) || status=1; \
-	$(TESTING) -p 1 -parallel 6 $$($(GO) list ./... | grep -vxF "$$($(GO) list $(COMPUTE))") || status=1; \
+	$(TESTING) -p 1 -parallel 5 $$($(GO) list ./... | grep -vxF "$$($(GO) list $(COMPUTE))") || status=1; \
 	exit $$status
 
 check:

@@ -23,7 +23,7 @@ func TestScenarios(t *testing.T) {
 // containers.
 func TestScenariosDocker(t *testing.T) {
 	misdeletesAreTold(t, scenarios(t, "misdelete", "restart-empty", "power-loss", "clock-forward", "late-write", "cut-holder",
-		"redlock-restart", "stale-promotion", "split-brain", "eviction", "--runtime", "docker", "--jobs", "6"), 1)
+		"redlock-restart", "stale-promotion", "split-brain", "eviction", "--runtime", "docker", "--jobs", "4"), 1)
 }
 
 // scenarios runs picklock scenario run with these arguments; everything must be as expected.
