@@ -82,7 +82,6 @@ func TestListsFit(t *testing.T) {
 		"scenario list":        {"1   unlocked  ", "\n3   double-apply           A deduction whose reply is lost is sent again, and\n                           applied twice\n"},
 		"matrix --list":        {"ladder   ", "\nnightly  ", "\nfull     ", " of waiting  "},
 		"matrix show ladder":   {"uuid-lua+read-write_single_pause-client  ", " of waiting; plan "},
-		"matrix show full":     {" of waiting; plan "},
 		"scenario show orphan": {"5 orphan: ", "\n1. ", "\n   ", "\nWhat prevents it:\n", "\nGuilty: "},
 	} {
 		text := printed(t, strings.Fields(args)...)
