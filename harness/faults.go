@@ -110,6 +110,23 @@ func stepsOf(lock locks.Spec, sale deduct.Spec) func(step string) []wire.Command
 	}
 }
 
+// keysOf tells which keys a held lock has on which node; nil: its name on each.
+func keysOf(lock locks.Spec, all []topology.Node) func(object, node string) []string {
+	if lock.Keys == nil {
+		return nil
+	}
+	var names []string // in the order in which clients have them
+	for _, n := range all {
+		switch n.Kind() {
+		case topology.LockNode:
+			names = append(names, n.Name())
+		case topology.SentinelNode: // they have but one, which is whichever node is primary
+			return func(object, _ string) []string { return lock.Keys(object, 0, 1) }
+		}
+	}
+	return func(object, node string) []string { return lock.Keys(object, slices.Index(names, node), len(names)) }
+}
+
 // wanted lists the faults that must have landed: of a given schedule each, of a drawn one
 // each kind once. Of a given one that ended early, too: what it planned for later was not
 // wanted any more.

@@ -112,7 +112,7 @@ func (s *session) newNemesis(stock string) *nemesis.Runner {
 	sale, _ := findDeduction(t.Deduct) // Plan has looked
 	return &nemesis.Runner{
 		World: nemesis.World{
-			Clients: clients{s.pool}, Nodes: s.nodes, Wire: s.wire, Steps: stepsOf(lock, sale), StockNode: stock,
+			Clients: clients{s.pool}, Nodes: s.nodes, Wire: s.wire, Steps: stepsOf(lock, sale), Keys: keysOf(lock, s.nodes), StockNode: stock,
 			TTL: time.Duration(t.TTL), Moved: s.pool.Moved, Sabotage: s.env.Sabotage,
 			Seconds: s.seconds,
 		},

@@ -147,7 +147,7 @@ type Config struct {
 	// Durable is a server that no fault touches, for a lock that keeps its counter apart
 	// from its locks. Locks that do not say so in their source leave it alone.
 	Durable redis.UniversalClient
-	Name    string        // the lock's name, which is its key
+	Name    string        // the lock's name, which is its key where Meta.Keys does not say otherwise
 	User    string        // who asks, in the sources that use it as token; the same for all grants of one worker
 	TTL     time.Duration // 0: the TTL of the lock's source (Meta.TTL)
 	Clock   Clock
@@ -224,6 +224,10 @@ type Meta struct {
 	Weaknesses []Weakness
 	// Steps are the logical steps that it has, as commands on the wire to its lock nodes.
 	Steps map[Step][]Command
+	// Keys are those that a held lock of that name has on a node, which is Config.Nodes[node]
+	// of so many: what its server must lose for the lock to be lost there. Nil: on each node
+	// the name itself.
+	Keys func(name string, node, nodes int) []string
 }
 
 // Weakness is one expectation: under Fault the Property will (or may) be violated.

@@ -31,6 +31,7 @@ func multilock() Spec {
 			Promises:   lockPromises(),
 			Weaknesses: multilockWeaknesses(v),
 			Steps:      steps(sends("SET"), runs(compareAndDelete), nil),
+			Keys:       multilockKeys,
 		}
 		if v["ttl"] == "none" {
 			meta.NoTTL, meta.TTL = true, 0
@@ -76,16 +77,31 @@ type multiLock struct {
 
 func newMultilock(c Config, m Meta, sorted bool, release *redis.Script) *multiLock {
 	l := &multiLock{base: newBase(c, m), sorted: sorted}
-	n := max(2, len(c.Nodes))
+	n := multilockParts(len(c.Nodes))
 	l.parts = parts{quorum: n, release: release}
 	for i := range n {
 		one := c
 		at := i % len(c.Nodes)
 		one.Nodes = c.Nodes[at : at+1]
-		one.Name = fmt.Sprintf("%s:%c", c.Name, 'a'+i)
+		one.Name = multilockKey(c.Name, i)
 		l.list = append(l.list, &part{base: newBase(one, m)})
 	}
 	return l
+}
+
+// multilockParts is of how many locks a multilock on so many nodes is made.
+func multilockParts(nodes int) int { return max(2, nodes) }
+
+// multilockKey is the key of the i-th of them: "name:a", "name:b", ...
+func multilockKey(name string, i int) string { return fmt.Sprintf("%s:%c", name, 'a'+i) }
+
+// multilockKeys are those on one of the nodes, in turn.
+func multilockKeys(name string, node, nodes int) []string {
+	var keys []string
+	for i := node; i < multilockParts(nodes); i += nodes {
+		keys = append(keys, multilockKey(name, i))
+	}
+	return keys
 }
 
 func (l *multiLock) Acquire(ctx context.Context) (Grant, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/redis/go-redis/v9"
 
@@ -47,6 +48,33 @@ func (e *evictions) look(ctx context.Context) (keys []string, since int64, err e
 			keys = append(keys, m.Payload)
 		}
 	}
+}
+
+// evictedKeys remembers which keys of which hold were evicted while it lasted.
+type evictedKeys struct {
+	of   func(Holding) []string // the keys of a hold
+	gone map[Holding][]string
+}
+
+// add takes what was evicted since then (ns), and who holds afterwards: who was granted the
+// lock before and has not given it back. It finds a hold all of whose keys were evicted.
+func (e *evictedKeys) add(holders []Holding, keys []string, since int64) (h Holding, all []string, found bool) {
+	before := e.gone
+	e.gone = map[Holding][]string{}
+	for _, h := range holders {
+		all := e.of(h)
+		gone := before[h]
+		for _, key := range all {
+			if h.Since <= since && slices.Contains(keys, key) && !slices.Contains(gone, key) {
+				gone = append(gone, key)
+			}
+		}
+		if len(all) > 0 && len(gone) == len(all) {
+			return h, all, true
+		}
+		e.gone[h] = gone
+	}
+	return Holding{}, nil, false
 }
 
 // close ends the listening: nobody wants to know more.

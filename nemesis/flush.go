@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 
@@ -26,13 +27,13 @@ func flush() Kind {
 	}
 }
 
-// flushAll empties the node if the key is there, in one step: when the key goes away
+// flushAll empties the node if one of the keys is there, in one step: when they change
 // between the look and the flush, nothing is flushed.
-func flushAll(ctx context.Context, n topology.Node, key string) (seen string, lost bool, err error) {
+func flushAll(ctx context.Context, n topology.Node, keys []string) (seen string, lost bool, err error) {
 	c := dial(n)
 	defer func() { _ = c.Close() }() // the answers are there
 	err = c.Watch(ctx, func(tx *redis.Tx) error {
-		there, err := tx.Exists(ctx, key).Result()
+		there, err := tx.Exists(ctx, keys...).Result()
 		if err != nil || there == 0 {
 			return err
 		}
@@ -40,17 +41,17 @@ func flushAll(ctx context.Context, n topology.Node, key string) (seen string, lo
 		_, err = tx.TxPipelined(ctx, func(all redis.Pipeliner) error {
 			before = all.DBSize(ctx)
 			all.FlushAll(ctx)
-			after, left = all.DBSize(ctx), all.Exists(ctx, key)
+			after, left = all.DBSize(ctx), all.Exists(ctx, keys...)
 			return nil
 		})
 		if err != nil {
 			return err
 		}
 		lost = left.Val() == 0
-		seen = fmt.Sprintf("FLUSHALL at %s left %d of %d keys; EXISTS %s answered 1 before it and %d after",
-			n.Name(), after.Val(), before.Val(), key, left.Val())
+		seen = fmt.Sprintf("FLUSHALL at %s left %d of %d keys; EXISTS %s answered %d before it and %d after",
+			n.Name(), after.Val(), before.Val(), strings.Join(keys, " "), there, left.Val())
 		return nil
-	}, key)
+	}, keys...)
 	if errors.Is(err, redis.TxFailedErr) {
 		return "", false, nil
 	}

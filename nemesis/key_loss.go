@@ -15,13 +15,13 @@ func momentary(_ time.Duration, draw float64) time.Duration {
 	return span(5*time.Millisecond, 50*time.Millisecond, draw)
 }
 
-// keyLoss makes nodes lose the key of a lock while a client holds it.
+// keyLoss makes nodes lose the keys of a lock, mostly a single one, while a client holds it.
 type keyLoss struct {
 	world World
 	plan  Planned
-	// lose makes a node lose the key, and says what it saw and whether the key was there
-	// before and was gone then.
-	lose func(ctx context.Context, n topology.Node, key string) (seen string, lost bool, err error)
+	// lose makes a node lose the keys, and says what it saw and whether one of them was there
+	// before and all were gone then.
+	lose func(ctx context.Context, n topology.Node, keys []string) (seen string, lost bool, err error)
 
 	nodes []topology.Node
 	done  bool // some key was lost, perhaps nobody's
@@ -66,7 +66,7 @@ func (f *keyLoss) Inject(ctx context.Context) (Target, error) {
 func (f *keyLoss) from(ctx context.Context, h Holding) (bool, error) {
 	var lost atomic.Int64
 	seen, err := together(f.nodes, func(n topology.Node) (string, error) {
-		words, gone, err := f.lose(ctx, n, h.Object)
+		words, gone, err := f.lose(ctx, n, f.world.keysOf(h, n))
 		if gone {
 			lost.Add(1)
 		}

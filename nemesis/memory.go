@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -89,7 +88,7 @@ func (f *memoryFault) Inject(ctx context.Context) (Target, error) {
 	return target, f.evict(ctx)
 }
 
-// evict fills until the key of a lock that somebody holds is evicted. It relies on what
+// evict fills until all keys of a lock that somebody holds are evicted. It relies on what
 // the server announces: a key that is gone could as well have been given back, and one
 // that is there could be the next holder's.
 func (f *memoryFault) evict(ctx context.Context) error {
@@ -98,13 +97,19 @@ func (f *memoryFault) evict(ctx context.Context) error {
 		return err
 	}
 	defer evicted.close()
+	lost := evictedKeys{of: func(h Holding) []string { return f.world.keysOf(h, f.node) }}
 	for now() < f.world.Until && ctx.Err() == nil {
-		if _, ok := f.world.freshHolder(); !ok {
+		fresh, ok := f.world.freshHolder()
+		if !ok {
 			wait(ctx, lookEvery)
 			continue
 		}
-		if err := f.fill.more(ctx); err != nil {
-			return err
+		// A full server may evict the key at the very next write: only what it announces
+		// after a look that came after the grant is certain to be this hold's.
+		if fresh.Since <= evicted.since {
+			if err := f.fill.more(ctx); err != nil {
+				return err
+			}
 		}
 		keys, since, err := evicted.look(ctx)
 		if err != nil {
@@ -114,12 +119,9 @@ func (f *memoryFault) evict(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		for _, h := range holders {
-			// It was granted before the eviction and has not been given back after it.
-			if h.Since <= since && slices.Contains(keys, h.Object) {
-				f.proof = fmt.Sprintf("%s announced that it evicted %s; %s", f.node.Name(), h.Object, h.inWords(f.world))
-				return nil
-			}
+		if h, all, yes := lost.add(holders, keys, since); yes {
+			f.proof = fmt.Sprintf("%s announced that it evicted %s; %s", f.node.Name(), strings.Join(all, ", "), h.inWords(f.world))
+			return nil
 		}
 	}
 	return errors.New("the key of no lock was evicted while its holder held it")

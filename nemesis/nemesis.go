@@ -61,6 +61,8 @@ type World struct {
 	// Steps maps a logical step of the lock or the deduction under test to its commands on
 	// the wire; nil: it has no such step.
 	Steps func(step string) []wire.Command
+	// Keys are those that a held lock of that name has on a node; nil: the name itself.
+	Keys func(object, node string) []string
 	// StockNode names the node that keeps the stock.
 	StockNode string
 	TTL       time.Duration
@@ -81,6 +83,14 @@ type World struct {
 	fault        int             // number of this fault in the schedule, from 1; 0: none
 	claims       claimant        // what this fault has taken: see chooseNodes and chooseClients
 	grantedSince int64           // ns: the fault was triggered by a grant of then or later; 0: it was not
+}
+
+// keysOf are the keys of a hold on a node: when all of them are gone, so is the lock there.
+func (w World) keysOf(h Holding, n topology.Node) []string {
+	if w.Keys == nil {
+		return []string{h.Object}
+	}
+	return w.Keys(h.Object, n.Name())
 }
 
 // late says whether the search for a target must end.

@@ -55,15 +55,23 @@ func (p *players) turn(ctx context.Context, i int, c redis.UniversalClient, ttl,
 	if ok, err := c.SetNX(ctx, lockKey, i, ttl).Result(); err != nil || !ok {
 		return
 	}
+	p.hold(i)
+	pause(ctx, hold)
+	p.giveBack(i)
+	c.Eval(ctx, fmt.Sprintf("if redis.call('get', KEYS[1]) == '%d' then return redis.call('del', KEYS[1]) end return 0", i), []string{lockKey})
+}
+
+func (p *players) hold(i int) {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.grants++
 	p.holding[i] = nemesis.Holding{Client: i, Object: lockKey, Grant: p.grants, Since: history.Now()}
-	p.mu.Unlock()
-	pause(ctx, hold)
+}
+
+func (p *players) giveBack(i int) {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	delete(p.holding, i)
-	p.mu.Unlock()
-	c.Eval(ctx, fmt.Sprintf("if redis.call('get', KEYS[1]) == '%d' then return redis.call('del', KEYS[1]) end return 0", i), []string{lockKey})
 }
 
 func (p *players) Count() int { return 4 }
