@@ -24,7 +24,9 @@ type reigns map[uint8]*served
 // begun[i] at the latest, when it was first seen as primary; Never: it was not seen.
 type served struct{ ended, begun []int64 }
 
-// readReigns takes them from the roles. A server that does not answer is what it was.
+// readReigns takes them from the roles. A server that does not answer is what it was. One
+// that was a replica for a shorter time than lies between two looks at it went unseen; no
+// failover there and back is as quick as that.
 func (r *record) readReigns() reigns {
 	all := reigns{}
 	replica := map[uint8]bool{}

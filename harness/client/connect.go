@@ -14,8 +14,8 @@ import (
 // connectAll makes the clients for the lock's servers and the stock's.
 func (p *process) connectAll() {
 	if len(p.cfg.Sentinels) > 0 {
-		p.nodes = []redis.UniversalClient{p.follow()}
 		redis.SetOTelRecorder(answers{})
+		p.nodes = []redis.UniversalClient{p.follow()}
 	} else {
 		for _, node := range p.cfg.Locks {
 			p.nodes = append(p.nodes, p.connect(node, lockPool))
