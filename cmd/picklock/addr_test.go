@@ -2,15 +2,8 @@ package main
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"maps"
-	"math/big"
 	"net"
 	"os"
 	"os/exec"
@@ -23,6 +16,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"picklock/harness/topology/tlstest"
 	"picklock/models"
 )
 
@@ -57,10 +51,8 @@ func serve(t *testing.T, secure bool) *theirs {
 		if err != nil {
 			t.Fatal(err)
 		}
-		pool := x509.NewCertPool()
-		pool.AppendCertsFromPEM([]byte(read(t, s.files["cert"])))
 		opts.Username, opts.Password = "root", "root"
-		opts.TLSConfig = &tls.Config{RootCAs: pool, Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
+		opts.TLSConfig = &tls.Config{RootCAs: tlstest.Trust(t, s.files["cert"]), Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
 	} else {
 		args = append(args, "--port", port)
 	}
@@ -93,37 +85,15 @@ func freeAddr(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// certificates makes one that signs itself, for server and clients.
+// certificates are the files of one for server and clients, and of the password.
 func certificates(t *testing.T) map[string]string {
 	t.Helper()
-	priv, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
+	cert, key := tlstest.SelfSigned(t)
+	password := filepath.Join(t.TempDir(), "password")
+	if err := os.WriteFile(password, []byte(theirPassword+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	tmpl := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "somebody's"}, NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, tmpl, tmpl, &priv.PublicKey, priv)
-	if err != nil {
-		t.Fatal(err)
-	}
-	secret, err := x509.MarshalECPrivateKey(priv)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	files := map[string]string{"cert": filepath.Join(dir, "cert.pem"), "key": filepath.Join(dir, "key.pem"), "password": filepath.Join(dir, "password")}
-	for name, text := range map[string][]byte{
-		"cert":     pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
-		"key":      pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: secret}),
-		"password": []byte(theirPassword + "\n"),
-	} {
-		if err := os.WriteFile(files[name], text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return files
+	return map[string]string{"cert": cert, "key": key, "password": password}
 }
 
 func (s *theirs) configuration(t *testing.T) map[string]string {

@@ -12,6 +12,7 @@ import (
 
 	"picklock/harness/follow"
 	"picklock/harness/history"
+	"picklock/harness/history/historytest"
 	"picklock/harness/matrix"
 	"picklock/harness/store"
 )
@@ -51,27 +52,6 @@ func look(t *testing.T, f *follow.Test) follow.State {
 	return s
 }
 
-// lines gives a history of events in the form of the file.
-func lines(t *testing.T, events ...history.Event) []byte {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "h")
-	w, err := history.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range events {
-		w.Append(&events[i])
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
 // completions are n operations that ended, one each time, after start.
 func completions(start int64, n int, each time.Duration) (all []history.Event) {
 	for i := range n {
@@ -99,11 +79,11 @@ func TestPhases(t *testing.T) {
 		t.Errorf("without a history: %+v", s)
 	}
 	now := history.Now()
-	add(t, d, lines(t, history.Event{Time: now, Type: history.Begin}))
+	add(t, d, historytest.Lines(t, history.Event{Time: now, Type: history.Begin}))
 	if s := look(t, f); s.Phase != "under load" || !s.Began || s.Limit != 15*time.Second {
 		t.Errorf("after the beginning: %+v", s)
 	}
-	add(t, d, lines(t, history.Event{Time: now + 1, Type: history.End}))
+	add(t, d, historytest.Lines(t, history.Event{Time: now + 1, Type: history.End}))
 	if s := look(t, f); s.Phase != "judging" || !s.Ended {
 		t.Errorf("after the end: %+v", s)
 	}
@@ -128,7 +108,7 @@ func TestPhases(t *testing.T) {
 // TestTorn: wherever a line is cut, the rest is taken in with the next look, and once.
 func TestTorn(t *testing.T) {
 	start := history.Now() - int64(10*time.Second)
-	text := lines(t, append([]history.Event{{Time: start, Type: history.Begin}}, completions(start, 3, time.Second)...)...)
+	text := historytest.Lines(t, append([]history.Event{{Time: start, Type: history.Begin}}, completions(start, 3, time.Second)...)...)
 	for cut := range len(text) {
 		d, f := begun(t)
 		add(t, d, text[:cut])
@@ -148,14 +128,14 @@ func TestTorn(t *testing.T) {
 func TestPace(t *testing.T) {
 	d, f := begun(t)
 	start := history.Now() - int64(5500*time.Millisecond)
-	add(t, d, lines(t, append([]history.Event{{Time: start, Type: history.Begin}}, completions(start, 500, 10*time.Millisecond)...)...))
+	add(t, d, historytest.Lines(t, append([]history.Event{{Time: start, Type: history.Begin}}, completions(start, 500, 10*time.Millisecond)...)...))
 	s := look(t, f)
 	if s.PerSecond != 100 || !slices.Equal(s.Seconds[:5], []int{100, 100, 100, 100, 100}) || s.Elapsed < 5500*time.Millisecond || s.Elapsed > time.Minute {
 		t.Errorf("%v operations per second after %v: %v", s.PerSecond, s.Elapsed, s.Seconds)
 	}
 	// Of another machine, whose clock is far off, the last event tells the time.
 	d, f = begun(t)
-	add(t, d, lines(t, append([]history.Event{{Time: 1000, Type: history.Begin}}, completions(1000, 300, 10*time.Millisecond)...)...))
+	add(t, d, historytest.Lines(t, append([]history.Event{{Time: 1000, Type: history.Begin}}, completions(1000, 300, 10*time.Millisecond)...)...))
 	if s := look(t, f); s.Elapsed != 2990*time.Millisecond {
 		t.Errorf("by another machine's clock %v went by", s.Elapsed)
 	}
@@ -165,7 +145,7 @@ func TestPace(t *testing.T) {
 func TestBehind(t *testing.T) {
 	d, f := begun(t)
 	start := history.Now()
-	text := lines(t, append([]history.Event{{Time: start, Type: history.Begin}}, completions(start, 100_000, 10*time.Microsecond)...)...)
+	text := historytest.Lines(t, append([]history.Event{{Time: start, Type: history.Begin}}, completions(start, 100_000, 10*time.Microsecond)...)...)
 	add(t, d, text)
 	add(t, d, []byte("no event\n{\"t\":1,\"crc\":\"00000000\"}\n"))
 	s, looks := look(t, f), 1
@@ -180,7 +160,7 @@ func TestBehind(t *testing.T) {
 	}
 	// A line that never ends does not stop it for good.
 	add(t, d, []byte(strings.Repeat("x", 20<<20)+"\n"))
-	add(t, d, lines(t, history.Event{Time: start + 1, Type: history.OK, Op: history.Deduct, ID: 1, Object: "s"}))
+	add(t, d, historytest.Lines(t, history.Event{Time: start + 1, Type: history.OK, Op: history.Deduct, ID: 1, Object: "s"}))
 	for range 10 {
 		s = look(t, f)
 	}
@@ -196,12 +176,12 @@ func TestFaults(t *testing.T) {
 	fault := func(n int, typ history.Type, end int64) history.Event {
 		return history.Event{Time: start + int64(time.Second), Type: typ, Fault: &history.Fault{N: n, Kind: "pause-client", Target: fmt.Sprintf("client %d", n), Start: start + int64(time.Second), End: end, Landed: true}}
 	}
-	add(t, d, lines(t, history.Event{Time: start, Type: history.Begin}, fault(1, history.FaultStart, 0), fault(2, history.FaultStart, 0)))
+	add(t, d, historytest.Lines(t, history.Event{Time: start, Type: history.Begin}, fault(1, history.FaultStart, 0), fault(2, history.FaultStart, 0)))
 	before := look(t, f)
 	if w := before.Working(); w != "pause-client on client 1, pause-client on client 2" {
 		t.Errorf("at work: %q", w)
 	}
-	add(t, d, lines(t, fault(1, history.FaultEnd, start+int64(2*time.Second))))
+	add(t, d, historytest.Lines(t, fault(1, history.FaultEnd, start+int64(2*time.Second))))
 	after := look(t, f)
 	if w := after.Working(); w != "pause-client on client 2" || len(after.Faults) != 2 || after.Faults[0].FromS != 1 || after.Faults[0].ToS != 2 {
 		t.Errorf("at work: %q of %+v", w, after.Faults)
@@ -213,7 +193,7 @@ func TestFaults(t *testing.T) {
 	for n := range 1000 {
 		many = append(many, fault(n+1, history.FaultStart, 0))
 	}
-	add(t, d, lines(t, many...))
+	add(t, d, historytest.Lines(t, many...))
 	if s := look(t, f); len(s.Faults) > 200 {
 		t.Errorf("%d faults are kept", len(s.Faults))
 	}

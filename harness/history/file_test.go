@@ -4,22 +4,16 @@ import (
 	"bytes"
 	"errors"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"picklock/harness/history"
+	"picklock/harness/history/historytest"
 )
 
-// sampleFile writes a small whole history and returns its bytes.
+// sampleFile is a small whole history.
 func sampleFile(t *testing.T) []byte {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "history.jsonl")
-	w, err := history.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
 	events := []history.Event{{Time: 100, Type: history.Begin}}
 	for i := range int64(20) {
 		id := i + 1
@@ -27,18 +21,7 @@ func sampleFile(t *testing.T) []byte {
 			history.Event{Time: 200 + 10*i, Type: history.Invoke, Op: history.Acquire, ID: id, Object: "lock:a"},
 			history.Event{Time: 205 + 10*i, Type: history.OK, Op: history.Acquire, ID: id, Object: "lock:a", Token: "t"})
 	}
-	events = append(events, history.Event{Time: 1000, Type: history.End})
-	for i := range events {
-		w.Append(&events[i])
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return historytest.Lines(t, append(events, history.Event{Time: 1000, Type: history.End})...)
 }
 
 func TestFileCutAnywhere(t *testing.T) {
