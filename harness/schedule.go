@@ -1,7 +1,6 @@
 package harness
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"picklock/harness/store"
+	"picklock/harness/yamlfile"
 	"picklock/nemesis"
 )
 
@@ -40,9 +40,8 @@ func ReadSchedule(path string) ([]store.Planned, error) {
 // ParseSchedule parses the text of a schedule file: unknown fields are errors.
 func ParseSchedule(text []byte) ([]store.Planned, error) {
 	var f scheduleFile
-	d := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict())
-	if err := d.Decode(&f); err != nil && !errors.Is(err, io.EOF) { // an empty file
-		return nil, errors.New(yaml.FormatError(err, false, false))
+	if err := yamlfile.Decode(text, &f); err != nil && !errors.Is(err, io.EOF) { // an empty file
+		return nil, err
 	}
 	if len(f.Faults) == 0 {
 		return nil, errors.New("it has no faults; it is written like this: {faults: [{kind: kill-client, at: 1s, for: 500ms}]}")

@@ -15,6 +15,7 @@ import (
 
 	"picklock/harness"
 	"picklock/harness/setup"
+	"picklock/harness/yamlfile"
 )
 
 // Source is a matrix file: what to run, before it is multiplied out (see Plan).
@@ -136,7 +137,7 @@ func (e *fileError) Unwrap() error { return harness.ErrUsage }
 func Parse(file string, text []byte) (*Source, error) {
 	s := &Source{file: file}
 	read := new(Source) // an error leaves what it decodes into in no particular state
-	err := guarded(func() (err error) {
+	err := yamlfile.Guard(func() (err error) {
 		if s.tree, err = parser.ParseBytes(text, 0); err != nil {
 			return s.wrong(err, nil)
 		}
@@ -160,17 +161,6 @@ func Parse(file string, text []byte) (*Source, error) {
 	}
 	read.file, read.tree = s.file, s.tree
 	return read, read.check()
-}
-
-// guarded makes errors of the panics with which the YAML library answers some nonsense, such
-// as "groups: ! ".
-func guarded(do func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("it is no YAML that can be read: %v", p)
-		}
-	}()
-	return do()
 }
 
 func (s *Source) check() error {
@@ -232,7 +222,7 @@ func (s *Source) at(t *token.Token, format string, args ...any) error {
 func (s *Source) place(path, format string, args ...any) error {
 	var t *token.Token
 	for p := path; p != "$" && t == nil; p = p[:strings.LastIndexAny(p, ".[")] {
-		_ = guarded(func() error { // what is not found there is looked for above
+		_ = yamlfile.Guard(func() error { // what is not found there is looked for above
 			where, err := yaml.PathString(p)
 			if err != nil {
 				return err

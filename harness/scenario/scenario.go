@@ -8,20 +8,19 @@
 package scenario
 
 import (
-	"bytes"
 	"embed"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
-	"github.com/goccy/go-yaml"
-
 	"picklock/harness"
 	"picklock/harness/setup"
+	"picklock/harness/yamlfile"
 	"picklock/models"
 )
 
@@ -121,8 +120,8 @@ var All = sync.OnceValues(func() ([]Scenario, error) {
 // Parse reads a scenario file and checks that it can be run. Unknown fields are errors.
 func Parse(text []byte) (Scenario, error) {
 	var s Scenario
-	if err := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict()).Decode(&s); err != nil {
-		return s, errors.New(yaml.FormatError(err, false, false))
+	if err := yamlfile.Decode(text, &s); err != nil && !errors.Is(err, io.EOF) { // an empty file
+		return s, err
 	}
 	return s, s.check()
 }
