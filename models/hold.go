@@ -1,6 +1,9 @@
 package models
 
 import (
+	"cmp"
+	"slices"
+
 	"picklock/harness/history"
 )
 
@@ -94,10 +97,17 @@ func (g *group) released(counts func(*history.Operation) bool) (int64, ending) {
 		}
 		return g.gave, endsRelease
 	}
+	// An acquire that has not returned yet, or never does, must not hide one that has.
+	acquires := g.acquires
+	byReturn := func(a, b *history.Operation) int { return cmp.Compare(a.Return, b.Return) }
+	if !slices.IsSortedFunc(acquires, byReturn) {
+		acquires = slices.Clone(acquires)
+		slices.SortStableFunc(acquires, byReturn)
+	}
 	depth, next := 0, 0
 	for _, x := range g.releases {
-		for next < len(g.acquires) && g.acquires[next].Return <= x.Invoke {
-			if counts(g.acquires[next]) {
+		for next < len(acquires) && acquires[next].Return <= x.Invoke {
+			if counts(acquires[next]) {
 				depth++
 			}
 			next++
