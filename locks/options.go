@@ -68,3 +68,37 @@ func optionNames(options []Option) []string {
 	}
 	return names
 }
+
+// Optional is where an entry of a registry has what Pick needs.
+type Optional[S any] struct {
+	Name    *string
+	Options *[]Option
+	With    *func(Values) S
+}
+
+// Pick finds among all entries of a kind ("lock") the one that a name chooses, "redlock" or
+// "redlock:quorum=2,clock=wall". ok is false if there is none; err says in one line what is
+// wrong with the options.
+func Pick[S any](kind, name string, all []S, of func(*S) Optional[S]) (s S, ok bool, err error) {
+	plain, options, chosen := strings.Cut(name, ":")
+	at := 0
+	for at < len(all) && *of(&all[at]).Name != plain {
+		at++
+	}
+	if at == len(all) {
+		return s, false, nil
+	}
+	s = all[at]
+	if !chosen {
+		return s, true, nil
+	}
+	was := of(&s)
+	values, suffix, err := Choose(kind+" "+plain, *was.Options, options)
+	if err != nil || suffix == "" {
+		return s, true, err
+	}
+	v := (*was.With)(values)
+	is := of(&v)
+	*is.Name, *is.Options, *is.With = plain+suffix, *was.Options, *was.With
+	return v, true, nil
+}

@@ -2,7 +2,6 @@ package locks
 
 import (
 	"slices"
-	"strings"
 	"sync"
 )
 
@@ -47,23 +46,7 @@ var all = sync.OnceValue(func() []Spec {
 // "redlock:quorum=2,clock=wall". ok is false if there is no such lock; err says in one
 // line what is wrong with the options.
 func Lookup(name string) (s Spec, ok bool, err error) {
-	plain, options, chosen := strings.Cut(name, ":")
-	all := All()
-	at := slices.IndexFunc(all, func(s Spec) bool { return s.Name == plain })
-	if at < 0 {
-		return Spec{}, false, nil
-	}
-	s = all[at]
-	if !chosen {
-		return s, true, nil
-	}
-	values, suffix, err := Choose("lock "+plain, s.Options, options)
-	if err != nil || suffix == "" {
-		return s, true, err
-	}
-	v := s.With(values)
-	v.Name, v.Options, v.With = plain+suffix, s.Options, s.With
-	return v, true, nil
+	return Pick("lock", name, All(), func(s *Spec) Optional[Spec] { return Optional[Spec]{Name: &s.Name, Options: &s.Options, With: &s.With} })
 }
 
 // Find is Lookup without the reason.

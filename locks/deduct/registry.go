@@ -1,9 +1,6 @@
 package deduct
 
 import (
-	"slices"
-	"strings"
-
 	"picklock/locks"
 )
 
@@ -24,23 +21,9 @@ func All() []Spec {
 // Lookup returns the deduction of that name, which may choose options, as locks.Lookup
 // does: "watch:retry=blind".
 func Lookup(name string) (s Spec, ok bool, err error) {
-	plain, options, chosen := strings.Cut(name, ":")
-	all := All()
-	at := slices.IndexFunc(all, func(s Spec) bool { return s.Name == plain })
-	if at < 0 {
-		return Spec{}, false, nil
-	}
-	s = all[at]
-	if !chosen {
-		return s, true, nil
-	}
-	values, suffix, err := locks.Choose("deduction "+plain, s.Options, options)
-	if err != nil || suffix == "" {
-		return s, true, err
-	}
-	v := s.With(values)
-	v.Name, v.Options, v.With = plain+suffix, s.Options, s.With
-	return v, true, nil
+	return locks.Pick("deduction", name, All(), func(s *Spec) locks.Optional[Spec] {
+		return locks.Optional[Spec]{Name: &s.Name, Options: &s.Options, With: &s.With}
+	})
 }
 
 // Find is Lookup without the reason.
