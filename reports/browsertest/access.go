@@ -14,12 +14,12 @@ import (
 //go:embed contrast.js
 var contrast string
 
-// Accessible fails the test for what Contrast, Names and Fits find. It gives how many kinds of
+// Accessible fails the test for what Contrast, Names, Fits and Texts find. It gives how many kinds of
 // text there are, so that a test can see that it looked at something.
 func (p *Tab) Accessible(what string) (kinds int) {
 	p.T.Helper()
 	kinds, wrong := p.Contrast()
-	for _, w := range slices.Concat(wrong, p.Names(), p.Fits()) {
+	for _, w := range slices.Concat(wrong, p.Names(), p.Fits(), p.Texts()) {
 		p.T.Errorf("%s: %s", what, w)
 	}
 	return kinds

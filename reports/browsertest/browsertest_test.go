@@ -37,8 +37,8 @@ func TestFindsWhatIsWrong(t *testing.T) {
 	look := func(what, page string) string {
 		p := at(t, page)
 		kinds, wrong := p.Contrast()
-		if kinds < 9 {
-			t.Errorf("%s: %d kinds of text were found, want at least 9", what, kinds)
+		if kinds < 8 {
+			t.Errorf("%s: %d kinds of text were found, want at least 8", what, kinds)
 		}
 		stops, keys := p.Keyboard()
 		if stops < 3 && len(keys) == 0 {
