@@ -39,3 +39,6 @@ func SealLines(lines [][]byte) []byte {
 	}
 	return slices.Clone(w.buf)
 }
+
+// ForgetIndex drops what only some ways of reading make.
+func (h *History) ForgetIndex() { h.index = nil }

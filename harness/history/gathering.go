@@ -36,7 +36,7 @@ func (g *gathering) take(p *part, upTo int64) error {
 	g.lines += p.lines
 	g.read = upTo
 	first := len(g.ops)
-	g.ops = append(room(g, g.ops, len(p.ops)), p.ops...)
+	g.ops = append(room(g.ops, len(p.ops), g.share()), p.ops...)
 	if len(g.ops) >= math.MaxInt32 {
 		return errStrange
 	}
@@ -52,8 +52,14 @@ func (g *gathering) take(p *part, upTo int64) error {
 			return errStrange
 		}
 	}
-	g.ledger = append(room(g, g.ledger, len(p.ledger)), p.ledger...)
-	g.times = append(room(g, g.times, len(p.times)), p.times...)
+	// The ledger is written in batches: what the first chunks have of it tells little, and
+	// later ones may be off by some percent. Memory that nobody writes to costs nothing.
+	share := 0.9 * g.share()
+	if share < 1.0/32 {
+		share *= 32
+	}
+	g.ledger = append(room(g.ledger, len(p.ledger), share), p.ledger...)
+	g.times = append(room(g.times, len(p.times), share), p.times...)
 	for i := range p.rare {
 		g.whole = g.whole || p.rare[i].Type == End
 	}
@@ -62,13 +68,19 @@ func (g *gathering) take(p *part, upTo int64) error {
 	return nil
 }
 
-// room makes room in s for n more and, judging by what was read so far, for all of the
-// file: growing step by step would copy it all several times, and need twice the memory.
-func room[T any](g *gathering, s []T, n int) []T {
+// share is how much of the file was read.
+func (g *gathering) share() float64 {
+	return float64(max(g.read, 1)) / float64(max(g.size, 1))
+}
+
+// room makes room in s for n more and, if s and they are all of this share of the file, for
+// the whole of it: growing step by step would copy it all several times, and need twice the
+// memory.
+func room[T any](s []T, n int, share float64) []T {
 	if len(s)+n <= cap(s) {
 		return s
 	}
-	all := float64(len(s)+n) * float64(g.size) / float64(max(g.read, 1))
+	all := float64(len(s)+n) / share
 	return slices.Grow(s, max(n, int(1.02*all)-len(s)))
 }
 
@@ -109,6 +121,9 @@ func (g *gathering) history() (*History, error) {
 	}
 	h := a.history
 	h.Operations, h.Ledger, h.End = g.ops, g.sortedLedger(), max(h.End, g.end)
+	if !g.mixed { // else the operations are not where they were
+		h.index = &g.index
+	}
 	return h, nil
 }
 

@@ -100,6 +100,20 @@ type History struct {
 	Roles      []Role      // by Time: each change of each node's role
 	Ledger     []LedgerLine
 	Stock      map[string]Levels
+
+	index *Index // nil: it is not made yet
+}
+
+// Index finds the positions of the operations by their IDs. It is the caller's own.
+func (h *History) Index() *Index {
+	if h.index != nil && h.index.Len() == len(h.Operations) {
+		return h.index.View()
+	}
+	x := new(Index)
+	for i := range h.Operations {
+		x.Put(h.Operations[i].ID, i)
+	}
+	return x
 }
 
 // Seconds gives the time t (ns) as seconds since the load began.

@@ -43,7 +43,17 @@ func same(t interface {
 	if fmt.Sprint(err) != fmt.Sprint(wantErr) || errors.Is(err, history.ErrDamaged) != errors.Is(wantErr, history.ErrDamaged) {
 		t.Fatalf("%s, chunks of %d: got error %v, one by one %v", what, chunk, err, wantErr)
 	}
-	if err == nil && !reflect.DeepEqual(got, want) {
+	if err != nil {
+		return
+	}
+	x := got.Index()
+	for i, o := range got.Operations {
+		if at, ok := x.Get(o.ID); !ok || at != i {
+			t.Fatalf("%s, chunks of %d: operation %d stands at %d, its index says %d, %v", what, chunk, o.ID, i, at, ok)
+		}
+	}
+	got.ForgetIndex()
+	if !reflect.DeepEqual(got, want) {
 		t.Fatalf("%s, chunks of %d: got  %+v\none by one %+v", what, chunk, got, want)
 	}
 }
