@@ -11,16 +11,14 @@ func contended(r *record) int {
 		for _, name := range r.names {
 			all := make([]busy, 0, len(r.byLock[name]))
 			for _, g := range r.byLock[name] {
-				for _, a := range g.acquires {
-					if a != g.outer {
-						continue
-					}
-					end := r.clip(a.Return)
-					if g.hold != nil {
-						end = g.hold.to
-					}
-					all = append(all, busy{span{a.Invoke, end}, [2]int{a.Client, a.Worker}})
+				if g.outer == nil {
+					continue
 				}
+				end := r.clip(g.returned)
+				if g.hold != nil {
+					end = g.hold.to
+				}
+				all = append(all, busy{span{g.invoked, end}, g.worker})
 			}
 			asked = asked || len(all) > 0
 			pairs += overlapping(all)
@@ -29,9 +27,9 @@ func contended(r *record) int {
 			return pairs
 		}
 	}
-	objects := map[string][]busy{}
+	objects, numbers := map[string][]busy{}, workers{}
 	for _, d := range r.deducts {
-		objects[d.Object] = append(objects[d.Object], busy{span{d.Invoke, r.clip(d.Return)}, [2]int{d.Client, d.Worker}})
+		objects[d.Object] = append(objects[d.Object], busy{span{d.Invoke, r.clip(d.Return)}, numbers.of(d)})
 	}
 	for _, all := range objects {
 		pairs += overlapping(all)
@@ -42,7 +40,7 @@ func contended(r *record) int {
 // busy is a stretch in which a worker waited or held.
 type busy struct {
 	span
-	worker [2]int // client, worker
+	worker int32 // its number
 }
 
 // overlapping counts the pairs of different workers of which one began while the other was
@@ -59,7 +57,11 @@ func overlapping(all []busy) int {
 	}
 	sortBy(ends, func(b *busy) int64 { return b.to })
 	pairs, over, began := 0, 0, 0
-	open := map[[2]int]int{} // by worker
+	most := int32(-1)
+	for i := range all {
+		most = max(most, all[i].worker)
+	}
+	open := make([]int, most+1) // by worker
 	for _, b := range all {
 		for over < len(ends) && ends[over].to <= b.from {
 			open[ends[over].worker]--

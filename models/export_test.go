@@ -1,7 +1,10 @@
 package models
 
 import (
+	"encoding/json"
+	"fmt"
 	"slices"
+	"strings"
 
 	"picklock/harness/history"
 )
@@ -30,5 +33,42 @@ func JudgeIntervals(h *history.History, p Params) (map[Property]*Judgement, Meas
 	return judged, measure(r)
 }
 
-// SortBy is how the checkers sort.
-func SortBy[T any](all []T, key func(*T) int64) { sortBy(all, key) }
+// EachWay tells all that the checkers and measures say of a history, once as Judge does and
+// once as if no grant were plain; and how many of the grants are.
+func EachWay(h *history.History, p Params) (fields, operations string, plain, all int) {
+	told := func(r *record) string {
+		judged := map[Property]*Judgement{}
+		for id, judge := range map[Property]func(*record) *Judgement{
+			MutualExclusion: judgeMutualExclusion, LeaseExclusion: judgeLeaseExclusion, Ownership: judgeOwnership, Liveness: judgeLiveness,
+		} {
+			judged[id] = judge(r)
+		}
+		m := measure(r)
+		b, err := json.Marshal([]any{judged, m})
+		if err != nil {
+			panic(err)
+		}
+		var s strings.Builder
+		s.Write(b)
+		for _, name := range r.names {
+			fmt.Fprintf(&s, "\n%v\n", r.wholeLock(name))
+			for _, g := range r.byLock[name] {
+				fmt.Fprintf(&s, "%v ", r.leases(g, new(holdRoom)))
+			}
+			for x := range r.handovers(name) {
+				fmt.Fprintf(&s, "%v ", x)
+			}
+		}
+		return s.String()
+	}
+	r := newRecord(h, p.withDefaults())
+	fields = told(r)
+	for _, g := range r.groups {
+		all++
+		if g.plain() {
+			plain++
+		}
+		g.believed = false // so it is not plain; what it was good for is in its hold
+	}
+	return fields, told(r), plain, all
+}

@@ -9,22 +9,20 @@ import "picklock/harness/history"
 func fairness(r *record) (jain, starved float64) {
 	type worker struct {
 		grants float64
+		asked  bool // ever
 		asking bool
 		since  int64
 	}
-	workers := map[[2]int]*worker{}
+	numbers := r.workers
+	workers := make([]worker, len(numbers.numbers))
 	longest := int64(0)
 	for i := range r.Operations {
 		o := &r.Operations[i]
 		if o.Op != history.Acquire {
 			continue
 		}
-		key := [2]int{o.Client, o.Worker}
-		w := workers[key]
-		if w == nil {
-			w = &worker{}
-			workers[key] = w
-		}
+		w := &workers[numbers.of(o)]
+		w.asked = true
 		if !w.asking {
 			w.asking, w.since = true, o.Invoke
 		}
@@ -44,13 +42,17 @@ func fairness(r *record) (jain, starved float64) {
 			w.asking = false // a new life begins after it
 		}
 	}
-	sum, squares := 0.0, 0.0
-	for _, w := range workers {
+	sum, squares, asked := 0.0, 0.0, 0.0
+	for i := range workers {
+		w := &workers[i]
+		if w.asked {
+			asked++
+		}
 		sum += w.grants
 		squares += w.grants * w.grants
 	}
 	if squares > 0 {
-		jain = sum * sum / (float64(len(workers)) * squares)
+		jain = sum * sum / (asked * squares)
 	}
 	return jain, float64(longest) / 1e9
 }

@@ -18,13 +18,13 @@ func (r *record) measureHandovers(m *Measures) {
 		for x := range r.handovers(name) {
 			longest = max(longest, x.idle)
 			total += x.idle
-			if x.release == nil {
+			if !x.given {
 				continue
 			}
 			released = append(released, x.waited)
-			next = append(next, max(0, x.grant.Return-x.release.Return))
-			if g := x.grant; x.release.Outcome == history.OutcomeOK && (g.Client != x.release.Client || g.Worker != x.release.Worker) {
-				regranted = append(regranted, max(0, g.Return-x.release.Return))
+			next = append(next, max(0, x.grant.at-x.release.at))
+			if x.release.ok && x.grant.worker != x.release.worker {
+				regranted = append(regranted, max(0, x.grant.at-x.release.at))
 			}
 		}
 	}
@@ -42,12 +42,19 @@ func (r *record) measureHandovers(m *Measures) {
 // handover is a stretch in which nobody believed to hold a lock and nobody was granted it.
 type handover struct {
 	idle int64 // ns of it in which somebody waited for the lock
-	// release and grant are set if it lies between the two; whatever the reply to the
-	// release was, the client takes the lock for given back. waited is then the ns from the
-	// return of the one to the return of the other in which somebody waited; 0 where the
-	// grant returned first.
-	release, grant *history.Operation
+	// given: it lies between release and grant; whatever the reply to the release was, the
+	// client takes the lock for given back. waited is then the ns from the return of the one
+	// to the return of the other in which somebody waited; 0 where the grant returned first.
+	given          bool
+	release, grant turn
 	waited         int64
+}
+
+// turn is the return of a release or of an acquire that the lock acknowledged.
+type turn struct {
+	at     int64
+	worker int32
+	ok     bool // as what it returned
 }
 
 // handovers gives all of them for one lock, in order.
@@ -56,53 +63,77 @@ func (r *record) handovers(name string) iter.Seq[handover] {
 }
 
 func (r *record) eachHandover(name string, yield func(handover) bool) {
-	type taken struct {
-		span
-		grant   *history.Operation // that the lock acknowledged; nil: it is only believed
-		release *history.Operation // that ended it, if it is believed
-	}
-	all := make([]taken, 0, len(r.byLock[name])+len(r.locks[name]))
+	grants := make([]turn, 0, len(r.byLock[name])) // that the lock acknowledged
 	for _, g := range r.byLock[name] {
+		if g.plain() {
+			grants = append(grants, turn{g.returned, g.worker, true})
+			continue
+		}
 		for _, a := range g.acquires {
 			if a.Outcome == history.OutcomeOK {
-				all = append(all, taken{span{a.Return, a.Return}, a, nil})
+				grants = append(grants, turn{a.Return, r.workers.known(a), true})
 			}
 		}
 	}
-	for _, h := range r.locks[name] {
-		t := taken{h.span, nil, nil}
-		for _, x := range h.releases {
-			if h.real && h.how == endsRelease && x.Invoke == h.to && x.Return != history.Never {
-				t.release = x
-			}
-		}
-		all = append(all, t)
-	}
-	// A grant and its hold begin together. The grants stand first and stay so: they say how
-	// the gap before them ended.
-	sortBy(all, func(t *taken) int64 { return t.from })
+	sortBy(grants, func(t *turn) int64 { return t.at })
 	waits := r.waits(name)
-	gap := func(s span, back, grant *history.Operation) (more bool) {
+	free, back, given := r.Start, turn{}, false // since when nobody has it, and what freed it, if a release did
+	gap := func(to int64, grant turn, granted bool) (more bool) {
+		s := span{free, to}
 		if s.empty() {
 			return true
 		}
 		x := handover{idle: waits.within(s)}
-		if back != nil && grant != nil {
-			x.release, x.grant = back, grant
-			x.waited = waits.within(span{back.Return, s.to})
+		if given && granted {
+			x.given, x.release, x.grant = true, back, grant
+			x.waited = waits.within(span{back.at, s.to})
 		}
 		return yield(x)
 	}
-	free, back := r.Start, (*history.Operation)(nil) // since when nobody has it, and what freed it
-	for _, t := range all {
-		if !gap(span{free, t.from}, back, t.grant) {
+	for _, h := range r.locks[name] {
+		// A grant and its hold begin together. The grant comes first: it says how the gap
+		// before them ended.
+		for len(grants) > 0 && grants[0].at <= h.from {
+			if !gap(grants[0].at, grants[0], true) {
+				return
+			}
+			if grants[0].at > free {
+				free, given = grants[0].at, false
+			}
+			grants = grants[1:]
+		}
+		if !gap(h.from, turn{}, false) {
 			return
 		}
-		if t.to > free || t.to == free && t.release != nil {
-			free, back = t.to, t.release
+		if by, freed := r.freed(h); h.to > free || h.to == free && freed {
+			free, back, given = h.to, by, freed
 		}
 	}
-	gap(span{free, r.End}, back, nil)
+	for _, t := range grants {
+		if !gap(t.at, t, true) {
+			return
+		}
+		if t.at > free {
+			free, given = t.at, false
+		}
+	}
+	gap(r.End, turn{}, false)
+}
+
+// freed is the release that ended a hold, if the lock gave it and the return is known.
+func (r *record) freed(h *hold) (by turn, freed bool) {
+	if !h.real || h.how != endsRelease {
+		return turn{}, false
+	}
+	if h.plain() {
+		return turn{h.back, h.worker, true}, h.gave == h.to && h.back != history.Never
+	}
+	for i := len(h.releases) - 1; i >= 0; i-- {
+		if x := h.releases[i]; x.Invoke == h.to && x.Return != history.Never {
+			return turn{x.Return, r.workers.known(x), x.Outcome == history.OutcomeOK}, true
+		}
+	}
+	return turn{}, false
 }
 
 // waiting is when somebody waited for a lock: spans that do not touch, in order, and the
@@ -118,6 +149,10 @@ type waiting struct {
 func (r *record) waits(name string) waiting {
 	all := make([]span, 0, len(r.byLock[name]))
 	for _, g := range r.byLock[name] {
+		if g.plain() {
+			all = append(all, span{g.invoked, g.returned})
+			continue
+		}
 		for _, a := range g.acquires {
 			s := span{a.Invoke, a.Return}
 			if a.Return == history.Never {
@@ -126,10 +161,11 @@ func (r *record) waits(name string) waiting {
 			all = append(all, s)
 		}
 	}
-	var w waiting
+	w := waiting{spans: merge(all)}
+	w.before = make([]int64, len(w.spans))
 	total := int64(0)
-	for _, s := range merge(all) {
-		w.spans, w.before = append(w.spans, s), append(w.before, total)
+	for i, s := range w.spans {
+		w.before[i] = total
 		total += s.to - s.from
 	}
 	return w

@@ -64,13 +64,15 @@ func believes(o *history.Operation) bool {
 
 // believed gives the hold of a grant; nil if the client never believed to hold it.
 func (r *record) believed(g *group, room *holdRoom) *hold {
-	if g.outer == nil || !believes(g.outer) {
+	if !g.believed {
 		return nil
 	}
-	h := &room.holds.one(hold{group: g, real: g.granted(), span: span{g.outer.Return, history.Never}})[0]
+	h := &room.holds.one(hold{group: g, real: g.granted(), span: span{g.returned, history.Never}})[0]
 	h.to, h.how = g.released(believes)
-	if t := r.died(g.outer.Client, h.from); t < h.to {
-		h.to, h.how = t, endsDeath
+	if len(r.deaths) > 0 {
+		if t := r.died(g.outer.Client, h.from); t < h.to {
+			h.to, h.how = t, endsDeath
+		}
 	}
 	if t := r.lost(g.grant); t < h.to {
 		h.to, h.how = t, endsLoss
@@ -133,6 +135,16 @@ func (r *record) leases(g *group, room *holdRoom) []span {
 	if !g.granted() {
 		return nil
 	}
+	if g.plain() {
+		s := span{g.returned, history.Never}
+		if g.validity > 0 {
+			s.to = g.asked + g.validity - int64(r.p.Drift)
+		}
+		if s.empty() {
+			return nil
+		}
+		return room.stretches.one(s)
+	}
 	var all []span
 	for _, ops := range [...][]*history.Operation{g.acquires, g.extends} {
 		for _, o := range ops {
@@ -162,10 +174,10 @@ func validity(g *group, o *history.Operation) int64 {
 // expired is the latest moment at which the lease of a grant can have ended; an extend
 // whose outcome is unknown may have prolonged it.
 func (r *record) expired(g *group) int64 {
-	if !g.granted() || g.outer.Validity == 0 {
+	if !g.granted() || g.validity == 0 {
 		return history.Never
 	}
-	end := g.outer.Return + g.outer.Validity + int64(r.p.Drift)
+	end := g.returned + g.validity + int64(r.p.Drift)
 	for _, ops := range [...][]*history.Operation{g.acquires, g.extends} {
 		for _, o := range ops {
 			switch {

@@ -18,19 +18,19 @@ func judgeLinearizableLock(r *record) *Judgement {
 	f := &findings{r: r}
 	var pictures []Picture
 	for _, name := range r.names {
-		ops := r.lockOps(name)
-		if len(ops) == 0 {
+		whole := r.wholeLock(name)
+		if len(whole) == 0 {
 			continue
 		}
-		f.checked += len(ops)
+		f.checked += len(whole)
 		var split []lockPiece
 		res := r.settle(f, question{
 			object: name,
 			fast: func(lim fast.Limits) fast.Result {
-				return fast.Lock(r.lockKind(), specOps(make([]spec.LockOp, 0, len(ops)), ops), lim)
+				return fast.Lock(r.lockKind(), whole, lim)
 			},
 			pieces: func() []piece {
-				split = lockPieces(ordered(ops), r.sizes.piece)
+				split = lockPieces(ordered(r.lockOps(name)), r.sizes.piece)
 				pieces := make([]piece, len(split))
 				for i := range split {
 					pieces[i] = split[i].piece(split[i].cut[0], r)

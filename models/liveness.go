@@ -2,6 +2,7 @@ package models
 
 import (
 	"fmt"
+	"slices"
 
 	"picklock/harness/history"
 )
@@ -89,6 +90,16 @@ func (r *record) asked(name string, tail span) *asking {
 	n := len(r.byLock[name])
 	l := &asking{name: name, tail: tail, grace: int64(r.p.Grace), acquires: make([]*history.Operation, 0, n), waits: make([]span, 0, n), resets: make([]span, 0, 2*n)}
 	for _, g := range r.byLock[name] {
+		if g.plain() && (g.returned < tail.from || g.invoked > tail.to) {
+			continue
+		}
+		if g.plain() {
+			l.acquires = append(l.acquires, g.outer)
+			l.waits = append(l.waits, span{g.invoked, g.returned}.overlap(tail))
+			l.resets = append(l.resets, span{g.asked, g.returned})
+			l.granted++
+			continue
+		}
 		for _, o := range g.acquires {
 			end := o.Return
 			if end == history.Never {
@@ -112,14 +123,28 @@ func (r *record) asked(name string, tail span) *asking {
 			}
 		}
 	}
-	if l.granted > 0 {
-		for _, h := range r.locks[name] {
-			l.resets = append(l.resets, h.span)
-		}
-	}
 	sortBy(l.waits, func(s *span) int64 { return s.from })
 	sortBy(l.resets, func(s *span) int64 { return s.from })
+	if l.granted > 0 {
+		l.resets = withHolds(l.resets, r.locks[name])
+	}
 	return l
+}
+
+// withHolds merges holds into spans; both are by start.
+func withHolds(spans []span, holds []*hold) []span {
+	i, j := len(spans)-1, len(holds)-1
+	spans = slices.Grow(spans, len(holds))[:len(spans)+len(holds)]
+	for at := len(spans) - 1; j >= 0; at-- {
+		if i >= 0 && spans[i].from > holds[j].from {
+			spans[at] = spans[i]
+			i--
+		} else {
+			spans[at] = holds[j].span
+			j--
+		}
+	}
+	return spans
 }
 
 // stalled finds a stretch of at least bound in which the lock was asked for all the time

@@ -47,6 +47,31 @@ func (r *record) lockOps(name string) []lockOp {
 	return all
 }
 
+// wholeLock is lockOps in the words of the specification, for a verdict on the whole alone:
+// there an owner is the place of its grant, since grants lie too far apart to be counted.
+func (r *record) wholeLock(name string) []spec.LockOp {
+	groups := r.byLock[name]
+	all := make([]spec.LockOp, 0, 2*len(groups)+len(groups)/8)
+	var own []lockOp
+	gone := len(r.deaths) > 0 || len(r.losses) > 0
+	for place, g := range groups {
+		if g.plain() && !gone && g.asked <= g.gave {
+			all = append(all, spec.LockOp{Call: g.asked, Return: max(g.asked, g.returned), Owner: int64(place), Step: spec.Acquire})
+			if g.gave != history.Never {
+				all = append(all, spec.LockOp{Call: g.gave, Return: max(g.gave, g.back), Owner: int64(place), Step: spec.Release})
+			}
+			continue
+		}
+		own = r.grantOps(own[:0], g)
+		first := len(all)
+		all = specOps(all, own)
+		for i := first; i < len(all); i++ {
+			all[i].Owner = int64(place)
+		}
+	}
+	return all
+}
+
 // ordered gives lock operations by invocation, for porcupine: those that may happen with
 // the end that they have.
 func ordered(all []lockOp) []lockOp {

@@ -66,7 +66,7 @@ func measure(r *record) Measures {
 	others.Go(func() { r.measureHandovers(&m) })
 	others.Go(func() { r.measureRecovery(&m) })
 	others.Go(func() { m.OverlapSpanS = float64(r.overlapSpan()) / 1e9 })
-	var waited []int64
+	waited := make([]int64, 0, len(r.groups))
 	attempts := int64(0)
 	for i := range r.Operations {
 		o := &r.Operations[i]

@@ -35,6 +35,10 @@ func judgeOwnership(r *record) *Judgement {
 	for _, name := range r.names {
 		owners := r.owners(name, reigns)
 		for _, g := range r.byLock[name] {
+			if g.plain() && len(g.releases) == 1 && owners.noneBetween(g.returned, g.back) {
+				f.checked++ // nobody else owned it between acquire and release
+				continue
+			}
 			for _, ops := range [...][]*history.Operation{g.releases, g.extends} {
 				for _, o := range ops {
 					if o.Outcome != history.OutcomeOK {
@@ -185,6 +189,12 @@ func (r *record) gone(g *group, t int64) bool {
 		}
 	}
 	return true
+}
+
+// noneBetween says whether no stretch began after one moment and before another.
+func (by *ownedBy) noneBetween(after, before int64) bool {
+	n := by.before(before)
+	return n == 0 || by.all[n-1].from <= after
 }
 
 // before tells how many began before t. Operations come nearly in order, so the place is

@@ -31,6 +31,8 @@ type record struct {
 	losses    map[int64]int64                        // by grant: the first
 	loadEnd   int64                                  // the last moment at which an acquire is known to have been under way
 
+	workers workers
+
 	operations slab[*history.Operation]
 
 	sizes         sizes
@@ -50,13 +52,27 @@ type group struct {
 	hold     *hold  // nil: the client never believed to hold the lock
 	leases   []span // for which the lock vouched: see record.leases
 
-	// Of outer, so that sweeps over all grants need not look there.
-	ok       bool  // it was acknowledged
+	// Of outer, so that sweeps over all grants need not look there: operations are large and
+	// lie far apart, and to look at one is to wait for the memory.
+	ok       bool // it was acknowledged
+	believed bool // see believes
+	worker   int32
+	invoked  int64
 	asked    int64 // start of its deciding attempt
 	returned int64
+	validity int64
 
 	gave   int64 // invocation of the first release; Never: there is none
 	unsure int64 // invocation of the first release that is not known to have worked; Never: there is none
+	back   int64 // return of the last release
+	threw  bool  // a release threw to its caller
+}
+
+// plain says whether a grant is as nearly all are, so that its fields tell all that there is
+// to tell: acknowledged and believed, acquired once and not extended, released at most once,
+// with success.
+func (g *group) plain() bool {
+	return g.ok && g.believed && len(g.acquires) == 1 && len(g.extends) == 0 && len(g.releases) <= 1 && g.unsure == history.Never
 }
 
 func newRecord(h *history.History, p Params) *record {
@@ -70,7 +86,7 @@ func newRecord(h *history.History, p Params) *record {
 		sizes:   defaultSizes(),
 	}
 	r.sold = sync.OnceValue(r.readSold)
-	r.index = sync.OnceValue(r.readIndex)
+	r.index = sync.OnceValue(h.Index)
 	r.entriesOf = sync.OnceValue(func() map[string][]int {
 		return shelves(len(r.Ledger), func(i int) (string, int) { return r.Ledger[i].Object, i })
 	})
@@ -204,11 +220,13 @@ func (r *record) readOperations() {
 			r.groups = append(r.groups, g)
 			r.byLock[o.Object] = append(r.byLock[o.Object], g)
 		}
+		worker := r.workers.of(o)
 		switch o.Op {
 		case history.Acquire:
 			g.acquires = r.operations.add(g.acquires, o)
 			if o.ID == g.grant {
-				g.outer, g.ok, g.asked, g.returned = o, o.Outcome == history.OutcomeOK, from(o), o.Return
+				g.outer, g.ok, g.believed, g.worker = o, o.Outcome == history.OutcomeOK, believes(o), worker
+				g.invoked, g.asked, g.returned, g.validity = o.Invoke, from(o), o.Return, o.Validity
 			}
 			if r.loadEnd = max(r.loadEnd, o.Invoke); o.Return != history.Never {
 				r.loadEnd = max(r.loadEnd, o.Return)
@@ -217,7 +235,7 @@ func (r *record) readOperations() {
 			g.extends = r.operations.add(g.extends, o)
 		case history.Release:
 			g.releases = r.operations.add(g.releases, o)
-			g.gave = min(g.gave, o.Invoke)
+			g.gave, g.back, g.threw = min(g.gave, o.Invoke), o.Return, g.threw || o.Belief == history.ThrowsToCaller
 			if o.Outcome != history.OutcomeOK {
 				g.unsure = min(g.unsure, o.Invoke)
 			}
@@ -243,14 +261,6 @@ func (r *record) op(id int64) *history.Operation {
 		return &r.Operations[at]
 	}
 	return nil
-}
-
-func (r *record) readIndex() *history.Index {
-	x := new(history.Index)
-	for i := range r.Operations {
-		x.Put(r.Operations[i].ID, i)
-	}
-	return x
 }
 
 // readSold sorts the deductions by their grants. Few histories need it.

@@ -29,12 +29,10 @@ const window = 100_000_000
 // measureRecovery tells how much of the time the locks were to be had, and how long it took
 // after each fault.
 func (r *record) measureRecovery(m *Measures) {
-	grants := make([]*history.Operation, 0, len(r.groups)) // by the start of the deciding attempt
 	busy := make([]span, 0, len(r.groups))
 	for _, name := range r.names {
 		for _, g := range r.byLock[name] {
 			if g.granted() {
-				grants = append(grants, g.outer)
 				busy = append(busy, span{g.returned, g.returned + 1})
 			}
 			if g.hold == nil || g.hold.empty() {
@@ -52,6 +50,17 @@ func (r *record) measureRecovery(m *Measures) {
 	m.Availability = available(busy, load)
 	m.Promotions = len(r.promotions(span{r.Start, r.End}))
 
+	if len(r.Faults) == 0 {
+		return
+	}
+	grants := make([]*history.Operation, 0, len(r.groups)) // by the start of the deciding attempt
+	for _, name := range r.names {
+		for _, g := range r.byLock[name] {
+			if g.granted() {
+				grants = append(grants, g.outer)
+			}
+		}
+	}
 	byFrom := func(o *history.Operation, t int64) int { return cmp.Compare(from(o), t) }
 	byReturn := func(o *history.Operation, t int64) int { return cmp.Compare(o.Return, t) }
 	sortBy(grants, func(o **history.Operation) int64 { return from(*o) })

@@ -3,6 +3,7 @@ package models
 import (
 	"cmp"
 	"slices"
+	"sync"
 
 	"picklock/harness/history"
 )
@@ -12,8 +13,11 @@ import (
 // "not held" by their own doing.
 func (r *record) measureReleases(m *Measures) {
 	for _, name := range r.names {
-		granted := r.grantsOf(name)
+		granted := sync.OnceValue(func() grantList { return r.grantsOf(name) })
 		for _, g := range r.byLock[name] {
+			if g.plain() && !g.threw {
+				continue
+			}
 			for _, o := range g.releases {
 				if o.Belief == history.ThrowsToCaller {
 					m.SoldButFailed += r.salesUnder(o.Grant)
@@ -24,7 +28,7 @@ func (r *record) measureReleases(m *Measures) {
 				switch {
 				case o.Code == history.CodeNoEffect:
 					m.LostReleases++
-				case o.Code == history.CodeNotHeld && freedByItself(g, o) && !granted.other(g, span{from(g.outer), o.Invoke}):
+				case o.Code == history.CodeNotHeld && freedByItself(g, o) && !granted().other(g, span{from(g.outer), o.Invoke}):
 					m.FalseNotHeld++
 				}
 			}

@@ -11,17 +11,17 @@ type keyed[T any] struct {
 // shortRun is the length up to which a stretch is sorted by insertion.
 const shortRun = 16
 
+// SortBy sorts by a key and keeps the order of equals, in little more than the time to look
+// at all if they are nearly in order.
+func SortBy[T any](all []T, key func(*T) int64) { sortBy(all, key) }
+
 // sortBy sorts by a key and keeps the order of equals. What comes from a history is mostly
-// nearly in order, or several lists in order one after the other, so stretches that ascend
-// are merged, two neighbours at a time, and of two only the part in which they overlap is
-// moved: n things in order take n steps, n things off their places by d at most some
-// n log d, k lists in a row n log k.
+// nearly in order: then it is sorted in place. Else, as with several lists in order one after
+// the other, stretches that ascend are merged, two neighbours at a time, and of two only the
+// part in which they overlap is moved: n things in order take n steps, n things off their
+// places by d at most some n log d, k lists in a row n log k.
 func sortBy[T any](all []T, key func(*T) int64) {
-	at := 1
-	for at < len(all) && key(&all[at-1]) <= key(&all[at]) {
-		at++
-	}
-	if at >= len(all) {
+	if insert(all, key) {
 		return
 	}
 	s := make([]keyed[T], len(all))
@@ -46,6 +46,42 @@ func sortBy[T any](all []T, key func(*T) int64) {
 		all[i] = s[i].v
 	}
 }
+
+// insert sorts by insertion as long as things stand off their places by no more than a few
+// on average; false: they do not, and are in another order now, in which equals keep theirs.
+func insert[T any](all []T, key func(*T) int64) bool {
+	if len(all) == 0 {
+		return true
+	}
+	moves := 0
+	last := key(&all[0])
+	for i := 1; i < len(all); i++ {
+		moves = min(moves+fewPlaces, mostPlaces)
+		k := key(&all[i])
+		if last <= k {
+			last = k
+			continue
+		}
+		x, at := all[i], i
+		for at > 0 && moves >= 0 && key(&all[at-1]) > k {
+			all[at] = all[at-1]
+			at--
+			moves--
+		}
+		all[at] = x
+		if moves < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// fewPlaces is how far off its place a thing may be on average to be sorted by insertion,
+// mostPlaces how far any may be.
+const (
+	fewPlaces  = 4
+	mostPlaces = 1024
+)
 
 // ascending makes s a row of stretches that ascend, and gives where each begins, and the
 // end of the last.
