@@ -24,8 +24,9 @@ var ErrDisagree = errors.New("the checkers disagree, which is a fault of pickloc
 
 // Judge judges the test stored in dir. It needs no servers, writes nothing, and can be
 // repeated at any time. The checker is one of Checkers; empty: the test's own. A history
-// that is damaged other than by a torn tail is history.ErrDamaged.
-func Judge(dir store.Dir, checker string) (Outcome, error) {
+// that is damaged other than by a torn tail is history.ErrDamaged. Each of read is given the
+// history before the judging begins, which only reads it.
+func Judge(dir store.Dir, checker string, read ...func(*history.History)) (Outcome, error) {
 	out := Outcome{Dir: dir}
 	t, err := dir.ReadTest()
 	if err != nil {
@@ -37,6 +38,9 @@ func Judge(dir store.Dir, checker string) (Outcome, error) {
 	}
 	if out.History, err = History(dir); err != nil {
 		return out, err
+	}
+	for _, each := range read {
+		each(out.History)
 	}
 	p := params(t, spec.Meta)
 	if checker != "" {

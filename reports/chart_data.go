@@ -14,10 +14,12 @@ import (
 type chartData struct {
 	*history.History
 	windows
+	d     *derived
+	fonts *font.Cache
+
+	// Set by charts.
 	result *store.Result
-	d      *derived
 	faults []fault
-	fonts  *font.Cache
 
 	// By window in which they returned.
 	sales, grants, refused []int
@@ -41,10 +43,10 @@ type wait struct {
 	window, client int32
 }
 
-func gather(r *store.Result, h *history.History, d *derived) *chartData {
+func gather(h *history.History, d *derived) *chartData {
 	w := cut(h)
 	c := &chartData{
-		History: h, windows: w, result: r, d: d, faults: faults(r, h), loadEnd: h.Start,
+		History: h, windows: w, d: d, loadEnd: h.Start,
 		// A cache of its own: the charts must look the same whatever else uses gonum/plot.
 		fonts: font.NewCache(liberation.Collection()),
 		sales: make([]int, w.n), grants: make([]int, w.n), refused: make([]int, w.n),

@@ -3,7 +3,6 @@ package reports
 import (
 	"html/template"
 
-	"picklock/harness/history"
 	"picklock/harness/store"
 )
 
@@ -33,9 +32,9 @@ type figure struct {
 	sheet *sheet // nil: there is nothing to draw
 }
 
-// charts draws every chart of a test.
-func charts(r *store.Result, h *history.History, d *derived) ([]chartView, error) {
-	c := gather(r, h, d)
+// charts draws every chart of a test. It may move what was gathered about.
+func charts(r *store.Result, c *chartData) ([]chartView, error) {
+	c.result, c.faults = r, faults(r, c.History)
 	var out []chartView
 	for _, k := range chartKinds() {
 		f := k.draw(c)

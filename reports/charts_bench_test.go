@@ -22,7 +22,7 @@ func BenchmarkCharts(b *testing.B) {
 	b.ReportAllocs()
 	before := processor(b)
 	for b.Loop() {
-		if _, err := charts(r, h, d); err != nil {
+		if _, err := charts(r, gather(h, d)); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -115,7 +115,7 @@ func encode(r *store.Result, h *history.History, d *derived, fs []fault, limit i
 	for _, g := range gaps {
 		t.Gaps = append(t.Gaps, [2]int64{us(g[0]), us(g[1])})
 	}
-	at := t.operations(h, d, keep, us) // index of an operation to its index in the page; -1: left out
+	at := t.operations(h, d, keep, min(limit, len(h.Operations)), us) // index of an operation to its index in the page; -1: left out
 	t.holds(d, at)
 	t.ledger(h, d, at)
 	for _, p := range violated(r) {
@@ -123,9 +123,9 @@ func encode(r *store.Result, h *history.History, d *derived, fs []fault, limit i
 			m := mark{Property: string(p), N: i + 1, From: int64(v.StartS * 1e6), To: int64(v.EndS * 1e6), Ops: []int{}}
 			for _, id := range v.Operations {
 				if k, ok := d.Index.Get(id); ok && at[k] >= 0 {
-					m.Ops = append(m.Ops, at[k])
+					m.Ops = append(m.Ops, int(at[k]))
 					o := &h.Operations[k]
-					t.Details[at[k]] = details{clip(o.Token), o.Fence, o.Attempts, o.Count, o.Basis, o.Left}
+					t.Details[int(at[k])] = details{clip(o.Token), o.Fence, o.Attempts, o.Count, o.Basis, o.Left}
 				}
 			}
 			t.Violations = append(t.Violations, m)
@@ -141,12 +141,17 @@ func encode(r *store.Result, h *history.History, d *derived, fs []fault, limit i
 	return b, nil
 }
 
-func (t *timeline) operations(h *history.History, d *derived, keep func(int) bool, us func(int64) int64) []int {
-	at := make([]int, len(h.Operations))
+// operations takes those that are kept, for which it makes room.
+func (t *timeline) operations(h *history.History, d *derived, keep func(int) bool, room int, us func(int64) int64) []int32 {
+	at := make([]int32, len(h.Operations))
+	for _, column := range []*packed{&t.Ops.T, &t.Ops.D, &t.Ops.Lane, &t.Ops.ID, &t.Ops.Obj} {
+		*column = make(packed, 0, room)
+	}
+	kinds := make([]byte, 0, room)
+	index := d.Index.View()
 	objects, notes, guards := map[string]int{}, map[string]int{}, map[[2]int]bool{}
 	lastID := make([]int64, len(d.Lanes))
 	var last int64
-	var kinds strings.Builder
 	n, lastNote := 0, 0
 	for i := range h.Operations {
 		if !keep(i) {
@@ -155,7 +160,7 @@ func (t *timeline) operations(h *history.History, d *derived, keep func(int) boo
 			continue
 		}
 		o := &h.Operations[i]
-		at[i] = n
+		at[i] = int32(n)
 		from, l := us(o.Invoke), d.LaneOf[i]
 		length := us(d.Ends[i]) - from
 		if o.Return == history.Never {
@@ -166,14 +171,16 @@ func (t *timeline) operations(h *history.History, d *derived, keep func(int) boo
 		t.Ops.Lane = append(t.Ops.Lane, int64(l))
 		t.Ops.ID = append(t.Ops.ID, o.ID-lastID[l])
 		last, lastID[l] = from, o.ID
-		kinds.WriteByte(alphabet[code(o)])
+		kinds = append(kinds, alphabet[code(o)])
 		object := intern(objects, &t.Objects, o.Object)
 		t.Ops.Obj = append(t.Ops.Obj, int64(object))
-		if a, ok := d.Index.Get(o.Grant); ok && o.Op == history.Deduct {
-			pair := [2]int{object, intern(objects, &t.Objects, h.Operations[a].Object)}
-			if !guards[pair] {
-				guards[pair] = true
-				t.Guards = append(t.Guards, pair)
+		if o.Op == history.Deduct {
+			if a, ok := index.Find(o.Grant); ok {
+				pair := [2]int{object, intern(objects, &t.Objects, h.Operations[a].Object)}
+				if !guards[pair] {
+					guards[pair] = true
+					t.Guards = append(t.Guards, pair)
+				}
 			}
 		}
 		if s := note(o); s != "" {
@@ -185,17 +192,18 @@ func (t *timeline) operations(h *history.History, d *derived, keep func(int) boo
 		}
 		n++
 	}
-	t.Ops.K = kinds.String()
+	t.Ops.K = string(kinds)
 	if len(objects) < 2 {
 		t.Ops.Obj = nil
 	}
 	return at
 }
 
-func (t *timeline) holds(d *derived, at []int) {
+func (t *timeline) holds(d *derived, at []int32) {
 	var endings strings.Builder
-	last, deep := 0, false
-	for _, x := range d.Holds {
+	last, deep := int32(0), false
+	for i := range d.Holds {
+		x := &d.Holds[i]
 		if at[x.Acquire] < 0 {
 			continue
 		}
@@ -221,11 +229,13 @@ func (t *timeline) holds(d *derived, at []int) {
 	}
 }
 
-func (t *timeline) ledger(h *history.History, d *derived, at []int) {
+func (t *timeline) ledger(h *history.History, d *derived, at []int32) {
 	var left int64
-	last := 0
-	for _, e := range h.Ledger {
-		i, ok := d.Index.Get(e.Op)
+	last := int32(0)
+	index := d.Index.View()
+	for k := range h.Ledger {
+		e := &h.Ledger[k]
+		i, ok := index.Find(e.Op)
 		if !ok || at[i] < 0 {
 			continue
 		}

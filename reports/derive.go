@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"picklock/harness/history"
+	"picklock/models"
 )
 
 // ending says what ended a hold.
@@ -43,12 +44,12 @@ type hold struct {
 // derived is what a picture needs to know of a history.
 type derived struct {
 	Lanes  []lane
-	LaneOf []int // by index of operation
+	LaneOf []int32 // by index of operation
 	// Ends are the operations' ends as they can be drawn: an operation that has no known
 	// return ends where its worker is next heard of, dies, or the record stops.
 	Ends  []int64
-	Index history.Index // operation id to index
-	Holds []hold        // by From
+	Index *history.Index // operation id to index
+	Holds []hold         // by From
 }
 
 // derive works out lanes, holds and leases. A hold goes from the return of an acquire
@@ -58,8 +59,9 @@ type derived struct {
 // was granted, and prolonged by each successful extend, counted from that one's start.
 func derive(h *history.History) *derived {
 	d := &derived{
-		LaneOf: make([]int, len(h.Operations)),
+		LaneOf: make([]int32, len(h.Operations)),
 		Ends:   make([]int64, len(h.Operations)),
+		Index:  h.Index(),
 	}
 	d.lanes(h)
 	var ends sync.WaitGroup
@@ -70,33 +72,40 @@ func derive(h *history.History) *derived {
 }
 
 func (d *derived) lanes(h *history.History) {
-	numbers := map[lane]int{} // in the order in which they are first heard of
-	last, n := lane{}, -1
+	numbers := map[lane]int32{} // in the order in which they are first heard of
+	var recent [1 << recentLanes]struct {
+		lane
+		n int32 // plus one; 0: none
+	}
 	for i := range h.Operations {
 		o := &h.Operations[i]
-		d.Index.Put(o.ID, i)
-		if l := (lane{o.Client, o.Worker}); n < 0 || l != last {
-			known := false
-			if n, known = numbers[l]; !known {
-				n = len(d.Lanes)
+		l := lane{o.Client, o.Worker}
+		near := &recent[uint64(31*l.Client+l.Worker)*0x9e3779b97f4a7c15>>(64-recentLanes)]
+		if near.n == 0 || near.lane != l {
+			n, known := numbers[l]
+			if !known {
+				n = int32(len(d.Lanes))
 				numbers[l] = n
 				d.Lanes = append(d.Lanes, l)
 			}
-			last = l
+			near.lane, near.n = l, n+1
 		}
-		d.LaneOf[i] = n
+		d.LaneOf[i] = near.n - 1
 	}
 	slices.SortFunc(d.Lanes, func(a, b lane) int {
 		return cmp.Or(cmp.Compare(a.Client, b.Client), cmp.Compare(a.Worker, b.Worker))
 	})
-	place := make([]int, len(d.Lanes))
+	place := make([]int32, len(d.Lanes))
 	for i, l := range d.Lanes {
-		place[numbers[l]] = i
+		place[numbers[l]] = int32(i)
 	}
 	for i, n := range d.LaneOf {
 		d.LaneOf[i] = place[n]
 	}
 }
+
+// recentLanes is how many lanes are at hand without a look into a map, in bits.
+const recentLanes = 8
 
 func (d *derived) ends(h *history.History) {
 	next := make([]int64, len(d.Lanes)) // invocation that follows in the lane
@@ -162,14 +171,25 @@ func (d *derived) holds(h *history.History) {
 			lost[l.Grant] = l.Time
 		}
 	}
+	// In the order of their starts: holds are large, and moving them about would cost more
+	// than all the rest.
+	type start struct {
+		at      int64
+		acquire int32
+	}
+	starts := make([]start, 0, len(h.Operations)/3)
 	for i := range h.Operations {
-		o := &h.Operations[i]
-		granted := o.Outcome == history.OutcomeOK
-		enters := enters(o)
-		if o.Op != history.Acquire || o.Return == history.Never || !granted && !enters {
-			continue
+		if o := &h.Operations[i]; o.Op == history.Acquire && o.Return != history.Never && (o.Outcome == history.OutcomeOK || enters(o)) {
+			starts = append(starts, start{o.Return, int32(i)})
 		}
-		x := hold{Acquire: i, Lane: d.LaneOf[i], From: o.Return, To: max(h.End, o.Return), Lease: o.Return, Nested: nested(o)}
+	}
+	models.SortBy(starts, func(s *start) int64 { return s.at })
+	d.Holds = make([]hold, 0, len(starts))
+	for _, s := range starts {
+		i := int(s.acquire)
+		o := &h.Operations[i]
+		granted, enters := o.Outcome == history.OutcomeOK, enters(o)
+		x := hold{Acquire: i, Lane: int(d.LaneOf[i]), From: o.Return, To: max(h.End, o.Return), Lease: o.Return, Nested: nested(o)}
 		switch {
 		case !granted:
 		case o.Validity <= 0:
@@ -195,7 +215,6 @@ func (d *derived) holds(h *history.History) {
 		}
 		d.Holds = append(d.Holds, x)
 	}
-	slices.SortStableFunc(d.Holds, func(a, b hold) int { return cmp.Compare(a.From, b.From) })
 	d.cutRemains(h)
 	d.depths()
 }

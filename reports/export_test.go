@@ -35,7 +35,8 @@ type ChartBin struct {
 
 // NumbersOf gathers what the charts draw.
 func NumbersOf(r *store.Result, h *history.History) *ChartNumbers {
-	c := gather(r, h, derive(h))
+	c := gather(h, derive(h))
+	c.result = r
 	a, l, edges := c.available(), c.lengthCounts(), binEdges()
 	n := &ChartNumbers{Sales: c.sales, Grants: c.grants, Refused: c.refused, With: a.with, Of: a.of, Jain: c.jain(), Over: l.over}
 	for w := range c.n {
@@ -81,7 +82,7 @@ func (n *ChartNumbers) String() string {
 
 // ChartTexts are the titles of all charts with what each says.
 func ChartTexts(r *store.Result, h *history.History) ([][2]string, error) {
-	views, err := charts(r, h, derive(h))
+	views, err := charts(r, gather(h, derive(h)))
 	var out [][2]string
 	for _, v := range views {
 		out = append(out, [2]string{v.Title, v.Says})

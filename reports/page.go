@@ -105,10 +105,6 @@ type (
 		fault
 		FromText, ToText string
 	}
-	stockRow struct {
-		SKU, Initial, Final string
-		Sold, Writes, Lost  int
-	}
 )
 
 func newPage(r *store.Result, h *history.History, links []Link, seen *views) (*page, error) {
@@ -133,7 +129,7 @@ func newPage(r *store.Result, h *history.History, links []Link, seen *views) (*p
 		if p.Charts, err = seen.charts(); err != nil {
 			p.Notices = append(p.Notices, notice{"A chart is missing.", err.Error()})
 		}
-		p.stock(h)
+		p.Stock = seen.stock()
 	}
 	p.properties(r)
 	p.violations(r, h, d, fs, links)
@@ -335,40 +331,6 @@ func (p *page) violations(r *store.Result, h *history.History, d *derived, fs []
 			}
 		}
 		p.Broken = append(p.Broken, b)
-	}
-}
-
-func (p *page) stock(h *history.History) {
-	rows := map[string]*stockRow{}
-	row := func(sku string) *stockRow {
-		if rows[sku] == nil {
-			rows[sku] = &stockRow{SKU: sku, Initial: "?", Final: "?"}
-		}
-		return rows[sku]
-	}
-	for sku, l := range h.Stock {
-		x := row(sku)
-		if l.Initial != nil {
-			x.Initial = strconv.FormatInt(*l.Initial, 10)
-		}
-		if l.Final != nil {
-			x.Final = strconv.FormatInt(*l.Final, 10)
-		}
-	}
-	for _, e := range h.Ledger {
-		x := row(e.Object)
-		x.Writes++
-		if e.Basis != nil && *e.Basis != e.Found {
-			x.Lost++
-		}
-	}
-	for i := range h.Operations {
-		if o := &h.Operations[i]; o.Op == history.Deduct && o.Sold {
-			row(o.Object).Sold++
-		}
-	}
-	for _, sku := range slices.Sorted(maps.Keys(rows)) {
-		p.Stock = append(p.Stock, *rows[sku])
 	}
 }
 

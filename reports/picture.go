@@ -135,7 +135,7 @@ func (p *picture) text(class string, x, y float64, anchor, s string) {
 func (p *picture) chooseLanes() {
 	involved, busy := map[int]bool{}, map[int]int{}
 	for i := range p.ops {
-		involved[p.d.LaneOf[i]] = true
+		involved[int(p.d.LaneOf[i])] = true
 	}
 	for i, x := range p.d.Holds {
 		if p.held[i] {

@@ -33,7 +33,7 @@ func (p *picture) lane(l *picLane) {
 	var waits, bars strings.Builder
 	for i := range p.h.Operations {
 		o := &p.h.Operations[i]
-		if p.d.LaneOf[i] != l.index || o.Op != history.Acquire || !p.seen(o.Invoke, p.d.Ends[i]) {
+		if int(p.d.LaneOf[i]) != l.index || o.Op != history.Acquire || !p.seen(o.Invoke, p.d.Ends[i]) {
 			continue
 		}
 		x1, x2 := p.x(o.Invoke), p.x(p.d.Ends[i])
@@ -66,7 +66,7 @@ func (p *picture) lane(l *picLane) {
 	}
 	p.path("hold", bars.String())
 	for _, i := range p.named() {
-		if p.d.LaneOf[i] == l.index {
+		if int(p.d.LaneOf[i]) == l.index {
 			p.operation(l, i, mid)
 		}
 	}

@@ -17,7 +17,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -40,27 +39,20 @@ type Link struct {
 	Property models.Property
 }
 
-// views are what the page and the files beside it show of a history, each made once.
-type views struct {
-	derived func() *derived
-	charts  func() ([]chartView, error)
-}
-
-func newViews(r *store.Result, h *history.History) *views {
-	v := &views{derived: sync.OnceValue(func() *derived { return derive(h) })}
-	v.charts = sync.OnceValues(func() ([]chartView, error) { return charts(r, h, v.derived()) })
-	return v
-}
-
 // Write writes report.html, charts/<name>.svg for each chart that shows something and a page
 // porcupine-<property>-<object>.html for each picture into the existing folder dir.
 // Where h is nil, whatever needs the history is left out. What cannot be drawn does
 // not keep the report from being written: the error then says what is missing from it.
 func Write(dir string, r *store.Result, h *history.History) error {
-	links, missing := writePictures(dir, r, h)
-	seen := newViews(r, h)
+	return newDraft(h).Write(dir, r)
+}
+
+// Write is the function Write for the history of the draft. It may be called once.
+func (d *Draft) Write(dir string, r *store.Result) error {
+	links, missing := writePictures(dir, r, d.h)
+	seen := d.of(r)
 	var others errgroup.Group
-	if h != nil {
+	if d.h != nil {
 		others.Go(func() error { return writeCharts(dir, seen) })
 	}
 	names := []string{"results.json", "test.json", "history.jsonl", "junit.xml"}
@@ -70,7 +62,7 @@ func Write(dir string, r *store.Result, h *history.History) error {
 	for _, name := range names {
 		links = append(links, Link{Text: name, Href: name})
 	}
-	err := writeFile(filepath.Join(dir, ReportFile), func(w io.Writer) error { return writePage(w, dir, r, h, links, seen) })
+	err := writeFile(filepath.Join(dir, ReportFile), func(w io.Writer) error { return writePage(w, dir, r, d.h, links, seen) })
 	return errors.Join(err, missing, others.Wait())
 }
 
@@ -160,7 +152,7 @@ func safeName(s string) string {
 // HTML writes the report as one self-contained page: it loads nothing, and only its
 // links lead out of it. Where h is nil, there are no timeline, charts or pictures.
 func HTML(w io.Writer, r *store.Result, h *history.History, links []Link) error {
-	return writePage(w, "", r, h, links, newViews(r, h))
+	return writePage(w, "", r, h, links, newDraft(h).of(r))
 }
 
 // writePage writes the page of the test whose folder dir is; empty: what only the folder has

@@ -68,9 +68,12 @@ func within(r *store.Result, h *history.History, d *derived, limit int) (keep fu
 	if end < h.End {
 		gaps = append(gaps, [2]int64{end, h.End})
 	}
+	kept := make([][2]int, len(windows)) // from the first to before the last of each window
+	for i, w := range windows {
+		kept[i] = [2]int{invoked(w[0]), invoked(w[1])}
+	}
 	return func(op int) bool {
-		t := h.Operations[op].Invoke
-		return slices.ContainsFunc(windows, func(w [2]int64) bool { return w[0] <= t && t < w[1] })
+		return slices.ContainsFunc(kept, func(w [2]int) bool { return w[0] <= op && op < w[1] })
 	}, gaps
 }
 

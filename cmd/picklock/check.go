@@ -14,7 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"picklock/harness"
+	"picklock/harness/history"
 	"picklock/harness/store"
+	"picklock/reports"
 )
 
 func newCheck(status *int) *cobra.Command {
@@ -68,7 +70,12 @@ disagree.`,
 			}
 			defer func() { err = from.close(err) }()
 			lean(from.dir)
-			out, err := harness.Judge(from.dir, checker)
+			var draft *reports.Draft
+			out, err := harness.Judge(from.dir, checker, func(h *history.History) {
+				if from.tmp == "" {
+					draft = reports.Begin(h)
+				}
+			})
 			if err != nil {
 				return err
 			}
@@ -78,7 +85,7 @@ disagree.`,
 				out.Dir, out.Result.Rerun = "", harness.Rerun(out.Result.Test, from.archive)
 				return s.result(out)
 			}
-			if err := keep(out); errors.Is(err, fs.ErrPermission) || errors.Is(err, unix.EROFS) {
+			if err := keepDraft(out, draft); errors.Is(err, fs.ErrPermission) || errors.Is(err, unix.EROFS) {
 				s.say("the folder cannot be written: its results and its report stay as they are")
 			} else if err != nil {
 				return err

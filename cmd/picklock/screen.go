@@ -129,7 +129,12 @@ func (s *screen) result(out harness.Outcome) error {
 
 // keep writes the results and the reports into the test's folder.
 func keep(out harness.Outcome) error {
-	err := errors.Join(out.Dir.WriteResult(out.Result), reports.Write(string(out.Dir), out.Result, out.History), writeJUnit(out))
+	return keepDraft(out, reports.Begin(out.History))
+}
+
+// keepDraft is keep with a report that was begun while the history was judged.
+func keepDraft(out harness.Outcome, draft *reports.Draft) error {
+	err := errors.Join(out.Dir.WriteResult(out.Result), draft.Write(string(out.Dir), out.Result), writeJUnit(out))
 	if err != nil {
 		return fmt.Errorf("write the results into %s: %w", out.Dir, err)
 	}
