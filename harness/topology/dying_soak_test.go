@@ -8,9 +8,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"picklock/harness/topology"
 )
@@ -86,4 +89,35 @@ func TestSoakKilledWhileItsDiskStandsStill(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The processors are taken while the server is killed: it cannot die for want of one, and
+// does nothing more all the same. It takes root.
+func TestSoakKilledWithoutAProcessor(t *testing.T) {
+	n := start(t, kinds(t)[0], topology.Single("lock", topology.PersistNone)...).Nodes()[0]
+	pid := pidOf(t, n)
+	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	must(t, err)
+	var first unix.CPUSet
+	first.Set(0)
+	for _, task := range tasks {
+		id, err := strconv.Atoi(task.Name())
+		must(t, err)
+		must(t, unix.SchedSetaffinity(id, &first))
+	}
+	// A process that the kernel prefers to every other has the first processor for three seconds,
+	// save for a twentieth of each.
+	greedy := exec.Command("taskset", "-c", "0", "chrt", "-f", "2", "timeout", "-s", "KILL", "3", "chrt", "-f", "1", "sh", "-c", "while :; do :; done")
+	must(t, greedy.Start())
+	t.Cleanup(func() { _ = greedy.Wait() })
+	time.Sleep(200 * time.Millisecond) // until it has the processor
+
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	began := time.Now()
+	wantNoErr(t, "kill", n.Kill(ctx))
+	state, why, err := n.State(ctx)
+	t.Logf("killed after %v: %v, %s (%v)", time.Since(began), state, why, err)
+	wantState(t, n, topology.Dead, "")
+	wantNoErr(t, "start", n.Start(t.Context()))
 }

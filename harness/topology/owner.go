@@ -78,29 +78,40 @@ func pidNamespace() string {
 // procStat reads a process's state letter and its start time in clock ticks since boot.
 // The error is one that os.IsNotExist knows when there is no such process.
 func procStat(pid int) (state byte, start uint64, err error) {
-	return readStat(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	s, err := readStat(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	return s.state, s.start, err
 }
 
-// readStat parses a stat file of proc(5). The name in parentheses may hold anything, so
-// fields count from the last one.
-func readStat(path string) (state byte, start uint64, err error) {
+// stat is what proc(5) tells of a process or a thread in one line.
+type stat struct {
+	state byte   // field 3
+	flags uint64 // field 9: the kernel's own, as exiting
+	start uint64 // field 22: in ticks since the machine started
+}
+
+// readStat parses a stat file. The name in parentheses may hold anything, so fields count
+// from the last one.
+func readStat(path string) (s stat, err error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		if errors.Is(err, syscall.ESRCH) { // it ended while we read
 			err = os.ErrNotExist
 		}
-		return 0, 0, err
+		return s, err
 	}
 	_, rest, ok := cutLast(string(b), ")")
 	fields := strings.Fields(rest)
 	if !ok || len(fields) < 20 || len(fields[0]) != 1 {
-		return 0, 0, fmt.Errorf("%s: not a stat line: %.80q", path, b)
+		return s, fmt.Errorf("%s: not a stat line: %.80q", path, b)
 	}
-	start, err = strconv.ParseUint(fields[19], 10, 64) // field 22; state is field 3
-	if err != nil {
-		return 0, 0, fmt.Errorf("%s: start time: %w", path, err)
+	s.state = fields[0][0]
+	if s.start, err = strconv.ParseUint(fields[19], 10, 64); err != nil {
+		return s, fmt.Errorf("%s: start time: %w", path, err)
 	}
-	return fields[0][0], start, nil
+	if s.flags, err = strconv.ParseUint(fields[6], 10, 64); err != nil {
+		return s, fmt.Errorf("%s: flags: %w", path, err)
+	}
+	return s, nil
 }
 
 func cutLast(s, sep string) (before, after string, found bool) {

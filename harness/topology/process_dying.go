@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,10 +13,11 @@ import (
 
 // A process that was sent SIGKILL runs none of its own code any more: each of its threads
 // dies when it is about to leave the kernel. But one that sleeps there in state D, in an
-// fsync on a disk that stands still, say, dies only when it wakes, and until then the
-// process is not gone: its sockets stay open and answer nothing, and nobody can wait for
-// its end. That can take longer than any fault has time. Such a node is dead for everybody
-// who asks it; only who wants its files or its address must wait until it has let go.
+// fsync on a disk that stands still, say, dies only when it wakes, and one that could die
+// waits for its turn where others have the processors. Until then the process is not gone:
+// its sockets stay open and answer nothing, and nobody can wait for its end. That can take
+// longer than any fault has time. Such a node is dead for everybody who asks it; only who
+// wants its files or its address must wait until it has let go.
 
 // dyingTime is how long a process may take to die before one looks at what keeps it.
 const dyingTime = 500 * time.Millisecond
@@ -24,7 +26,11 @@ const dyingTime = 500 * time.Millisecond
 type thread struct {
 	id, name string
 	state    byte
+	killed   bool // SIGKILL waits for it, or it is on its way out: it does not leave the kernel any more
 }
+
+// exiting is PF_EXITING among a thread's flags: the kernel is taking it down.
+const exiting = 0x4
 
 // threadsOf reads the threads of a process: none when it is gone.
 func threadsOf(pid int) ([]thread, error) {
@@ -34,14 +40,16 @@ func threadsOf(pid int) ([]thread, error) {
 	}
 	var all []thread
 	for _, path := range stats {
-		state, _, err := readStat(path)
-		if os.IsNotExist(err) { // a thread that ended while we looked
+		dir := filepath.Dir(path)
+		killed := killPending(filepath.Join(dir, "status"))
+		s, err := readStat(path) // after the signals: who has taken the last one is exiting
+		if os.IsNotExist(err) {  // a thread that ended while we looked
 			continue
 		} else if err != nil {
 			return nil, err
 		}
-		name, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "comm"))
-		all = append(all, thread{filepath.Base(filepath.Dir(path)), strings.TrimSpace(string(name)), state})
+		name, _ := os.ReadFile(filepath.Join(dir, "comm"))
+		all = append(all, thread{filepath.Base(dir), strings.TrimSpace(string(name)), s.state, killed || s.flags&exiting != 0})
 	}
 	return all, nil
 }
@@ -64,13 +72,14 @@ func onlyIn(all []thread, letters string) bool {
 // not gone.
 func doomed(pid int) (words string, yes bool, err error) {
 	all, err := threadsOf(pid)
+	alive := func(t thread) bool { return !t.killed && !strings.ContainsRune("DZX", rune(t.state)) }
 	switch {
-	case err != nil || !onlyIn(all, "DZX"):
+	case err != nil || slices.ContainsFunc(all, alive):
 		return "", false, err
 	case onlyIn(all, "ZX"):
 		return fmt.Sprintf("process %d was killed, and all its threads have ended", pid), true, nil
 	}
-	return fmt.Sprintf("process %d was killed and does nothing more: where it sleeps in the kernel no signal reaches it, and when it wakes it dies (%s)",
+	return fmt.Sprintf("process %d was killed and does nothing more: its threads sleep in the kernel where no signal reaches them, or wait for a processor, and die next (%s)",
 		pid, inDetail(pid, all)), true, nil
 }
 
@@ -107,8 +116,8 @@ func inDetail(pid int, all []thread) string {
 		if at, err := os.ReadFile(filepath.Join(dir, "wchan")); err == nil && len(at) > 0 && string(at) != "0" {
 			w += " in " + string(at)
 		}
-		if killPending(filepath.Join(dir, "status")) {
-			w += ", SIGKILL pending"
+		if t.killed {
+			w += ", killed"
 		}
 		if children, _ := os.ReadFile(filepath.Join(dir, "children")); len(children) > 0 {
 			w += ", children " + strings.TrimSpace(string(children))
