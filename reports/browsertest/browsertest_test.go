@@ -21,21 +21,21 @@ body { background: #fff; color: #222; width: 600px } :focus-visible { outline: 2
 <table><tr><th>head</th></tr><tr><td><a href="#a">link</a></td></tr></table><label>pick <select><option>1</option></select></label>
 <input type="checkbox" aria-label="tick"><button>do</button></main></body></html>`
 
-func at(t *testing.T, page string) *browsertest.Tab {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "page.html")
-	if err := os.WriteFile(file, []byte(page), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	address := (&url.URL{Scheme: "file", Path: file}).String()
-	return browsertest.Open(t, address, address, browsertest.Look{})
-}
-
 // TestFindsWhatIsWrong: each check finds what it is there for, and nothing in a page that is
 // as it should be.
 func TestFindsWhatIsWrong(t *testing.T) {
+	dir := t.TempDir()
+	address := (&url.URL{Scheme: "file", Path: dir}).String()
+	var p *browsertest.Tab
 	look := func(what, page string) string {
-		p := at(t, page)
+		if err := os.WriteFile(filepath.Join(dir, "page.html"), []byte(page), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if p == nil {
+			p = browsertest.Open(t, address+"/page.html", address, browsertest.Look{})
+		} else {
+			p.Go(address + "/page.html")
+		}
 		kinds, wrong := p.Contrast()
 		if kinds < 8 {
 			t.Errorf("%s: %d kinds of text were found, want at least 8", what, kinds)

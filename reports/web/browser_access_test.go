@@ -22,7 +22,7 @@ func TestPagesAreAccessible(t *testing.T) {
 			if get(t, server.Config.Handler, at).Code != http.StatusOK {
 				p.Wrong() // the browser itself logs that the status is an error
 			}
-			for _, l := range []browsertest.Look{{Width: 1280, Height: 900}, {Dark: true, Width: 1280, Height: 900}, {Width: 390, Height: 844}, {Dark: true, Width: 390, Height: 844}} {
+			for _, l := range []browsertest.Look{{Width: 1280, Height: 900}, {Dark: true, Width: 1280, Height: 900}, {Width: 800, Height: 900}, {Width: 390, Height: 844}, {Dark: true, Width: 390, Height: 844}} {
 				p.LookAs(l)
 				look := fmt.Sprintf("%d wide, dark=%v", l.Width, l.Dark)
 				p.Accessible(look)
