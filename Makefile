@@ -119,13 +119,15 @@ fuzz:
 	for f in FuzzQuery FuzzSplit; do $(GO) test -run "^$$$$" -fuzz $$f -fuzztime 1m -fuzzminimizetime 10x ./reports/web || exit 1; done
 	for f in FuzzEDN FuzzPorcupine FuzzJSONL; do $(GO) test -run "^$$$$" -fuzz $$f -fuzztime 1m -fuzzminimizetime 10x ./harness/foreign || exit 1; done
 
-# The report in a real browser; needs chromium in PATH. PICKLOCK_SHOTS=<folder> keeps
+# All pages in a real browser, and one that follows a real test; needs chromium in PATH. PICKLOCK_SHOTS=<folder> keeps
 # screenshots.
 browser:
 	$(GO) test -tags browser -timeout 20m -v ./reports/...
+	$(GO) test -tags browser -run InBrowser -v ./cmd/picklock
 
-# The pictures of docs/shots, from tests that it runs anew, as processes: some five minutes.
-# It looks at them for texts that overlap; whether they tell their story is for people.
+# The pictures of docs/shots, from tests that it runs anew, as processes: some five minutes
+# on a quiet machine. Needs chromium and pngquant in PATH. It looks at the pictures for texts
+# that overlap; whether they tell their story is for people.
 SHOTS := bin/shots
 shots: build deps
 	rm -rf $(SHOTS)
