@@ -208,14 +208,33 @@ func (h *Handler) testLive(w http.ResponseWriter, _ *http.Request, name, start s
 	if err != nil {
 		return err
 	}
-	if e.State != store.Running {
+	whole := h.reported(e.Path)
+	if e.State != store.Running && whole {
 		return sendJSON(w, &liveView{Over: true, Fields: map[string]string{"phase": string(e.State)}})
 	}
 	s, err := h.running.get(e.Path)
 	if err != nil {
 		return err
 	}
-	return sendJSON(w, viewLive(&s, ""))
+	v := viewLive(&s, "")
+	if v.Over && !whole {
+		v.Over, v.Fields["phase"] = false, "writing the report"
+	}
+	return sendJSON(w, v)
+}
+
+// reportWithin is how long after the verdict a report may be awaited: not all tests get one.
+const reportWithin = 15 * time.Second
+
+// reported says that a test has its report, or will not get one. The verdict is there a
+// moment before: who follows the test is led to both.
+func (h *Handler) reported(path string) bool {
+	verdict, err := h.root.Stat(path + "/" + store.ResultFile)
+	if err != nil || h.now().Sub(verdict.ModTime()) > reportWithin {
+		return true
+	}
+	_, err = h.root.Stat(path + "/" + store.ReportFile)
+	return err == nil
 }
 
 func viewMatrixLive(s *follow.MatrixState, address string) *liveView {

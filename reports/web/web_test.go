@@ -276,10 +276,24 @@ func TestLive(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.mark.Release()
+	// The report is written after the verdict: who follows is led to both at once.
+	want(t, h, live, `"over":false`)
+	time.Sleep(600 * time.Millisecond)
+	want(t, h, live, `"over":false`, `"phase":"writing the report"`)
+	write(t, r.dir.Path(store.ReportFile), "<main></main>")
 	want(t, h, live, `"over":true`)
-	if body := want(t, h, page, "✗ violated"); strings.Contains(body, "data-live") {
+	if body := want(t, h, page, "✗ violated", "Open the report"); strings.Contains(body, "data-live") {
 		t.Error("the page of a test that ended follows it on")
 	}
+	if err := os.Remove(r.dir.Path(store.ReportFile)); err != nil {
+		t.Fatal(err)
+	}
+	want(t, h, live, `"over":false`)
+	long := time.Now().Add(-time.Minute)
+	if err := os.Chtimes(r.dir.Path(store.ResultFile), long, long); err != nil {
+		t.Fatal(err)
+	}
+	want(t, h, live, `"over":true`) // it will not get one
 }
 
 // TestRefresh: a page shows what was stored since, without waiting for it.
