@@ -16,7 +16,6 @@ import (
 
 	"picklock/harness/store"
 	"picklock/models"
-	"picklock/reports/web"
 )
 
 // secret stands outside of the store, and must never be answered with.
@@ -304,20 +303,5 @@ func TestHeaders(t *testing.T) {
 	h.ServeHTTP(w, r)
 	if w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != "GET, HEAD" {
 		t.Errorf("POST: %d, Allow %q", w.Code, w.Header().Get("Allow"))
-	}
-}
-
-// TestPublic: where others may ask, any name will do.
-func TestPublic(t *testing.T) {
-	h, err := web.New(t.TempDir(), web.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = h.Close() }()
-	w := httptest.NewRecorder()
-	r := httptest.NewRequest(http.MethodGet, "http://picklock.example/", nil)
-	h.ServeHTTP(w, r)
-	if w.Code != http.StatusOK {
-		t.Errorf("a name of one's own: %d", w.Code)
 	}
 }
