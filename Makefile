@@ -114,6 +114,7 @@ fuzz:
 	for f in FuzzParseMessage FuzzMessage FuzzRead; do $(GO) test -run "^\$$" -fuzz "^$$f\$$" -fuzztime 1m -fuzzminimizetime 10x ./nemesis/wire/record || exit 1; done
 	$(GO) test -run '^$$' -fuzz FuzzSyncedTable -fuzztime 1m ./harness/topology
 	$(GO) test -run '^$$' -fuzz FuzzParse$$ -fuzztime 1m ./harness/scenario
+	$(GO) test -run '^$$' -fuzz FuzzParseSchedule -fuzztime 1m ./harness
 	$(GO) test -run '^$$' -fuzz FuzzUnpack -fuzztime 1m -fuzzminimizetime 10x ./harness/store
 	for f in FuzzParse FuzzJournal; do $(GO) test -run "^$$$$" -fuzz $$f -fuzztime 1m -fuzzminimizetime 10x ./harness/matrix || exit 1; done
 	for f in FuzzQuery FuzzSplit; do $(GO) test -run "^$$$$" -fuzz $$f -fuzztime 1m -fuzzminimizetime 10x ./reports/web || exit 1; done

@@ -193,14 +193,14 @@ func (r *record) lockStory(culprit *lockOp, holder int64, n int) []string {
 		story = append(story, fmt.Sprintf("%s released it at %s and was told that it did not hold it, although it had not released it before",
 			who(o), r.at(o.Return)))
 	case acquired:
-		story = append(story, fmt.Sprintf("%s released %s between %s and %s and the server said that it took effect, although it no longer held the lock",
-			who(o), o.Object, r.at(o.Invoke), r.at(o.Return)))
+		story = append(story, fmt.Sprintf("%s released %s %s and the server said that it took effect, although it no longer held the lock",
+			who(o), o.Object, r.between(o.Invoke, o.Return)))
 	case own != nil && own.outer != nil && own.outer.Outcome == history.OutcomeInfo:
-		story = append(story, fmt.Sprintf("%s released %s between %s and %s and the server said that it took effect: it must have acquired it by then, while nobody had released it",
-			who(o), o.Object, r.at(o.Invoke), r.at(o.Return)))
+		story = append(story, fmt.Sprintf("%s released %s %s and the server said that it took effect: it must have acquired it by then, while nobody had released it",
+			who(o), o.Object, r.between(o.Invoke, o.Return)))
 	default:
-		story = append(story, fmt.Sprintf("%s released %s between %s and %s and the server said that it took effect, although it had not acquired it",
-			who(o), o.Object, r.at(o.Invoke), r.at(o.Return)))
+		story = append(story, fmt.Sprintf("%s released %s %s and the server said that it took effect, although it had not acquired it",
+			who(o), o.Object, r.between(o.Invoke, o.Return)))
 	}
 	if n == 1 {
 		return append(story, "the lock was free then: nothing explains that reply")

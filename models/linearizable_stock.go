@@ -168,7 +168,7 @@ func (s *stockPiece) rival(c *stockOp) (*stockOp, string) {
 
 // took tells one deduction.
 func (r *record) took(o *stockOp) string {
-	when := fmt.Sprintf("between %s and %s", r.at(o.from), r.at(o.op.Return))
+	when := r.between(o.from, o.op.Return)
 	switch {
 	case o.soldOut:
 		return fmt.Sprintf("%s was told %s that nothing was left", who(o.op), when)

@@ -266,7 +266,7 @@ func (r *record) robbery(g *group, o *history.Operation, v *owned) finding {
 				r.faults(span{since, o.Return}, o.Client, v.outer.Client),
 				[]string{
 					r.acquired(v.group),
-					fmt.Sprintf("%s %s %s between %s and %s, and %s said that it took effect", who(o), did, o.Object, r.at(from(o)), r.at(o.Return), said),
+					fmt.Sprintf("%s %s %s %s, and %s said that it took effect", who(o), did, o.Object, r.between(from(o), o.Return), said),
 					fmt.Sprintf("the lock that it %s was that of %s", did, whose),
 				},
 				r.entered(o, v))

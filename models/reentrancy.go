@@ -65,7 +65,7 @@ func (f *findings) reentered(g *group) {
 						return sentences(
 							[]string{r.acquired(g), r.renewed(g, span{g.outer.Return, o.Return})},
 							r.faults(span{g.outer.Return, o.Return}, o.Client),
-							[]string{fmt.Sprintf("%s was refused when it re-entered between %s and %s, although its own lease was running", who(o), r.at(o.Invoke), r.at(o.Return))})
+							[]string{fmt.Sprintf("%s was refused when it re-entered %s, although its own lease was running", who(o), r.between(o.Invoke, o.Return))})
 					},
 				})
 				return

@@ -20,6 +20,14 @@ func (r *record) at(t int64) string {
 	return fmt.Sprintf("%.3f s", r.Seconds(t))
 }
 
+// between tells a stretch of time in which something happened.
+func (r *record) between(from, to int64) string {
+	if a, b := r.at(from), r.at(to); a != b {
+		return "between " + a + " and " + b
+	}
+	return "at " + r.at(to)
+}
+
 // lasting tells a duration in ns.
 func lasting(ns int64) string { return fmt.Sprintf("%.3f s", float64(ns)/1e9) }
 

@@ -130,6 +130,7 @@ func (d *derived) holds(h *history.History) {
 	// By the acquire that a grant is named after.
 	released := make([]int64, len(h.Operations)) // the first release's invocation plus one; 0: none
 	extended := make([]int64, len(h.Operations)) // the end of the prolonged lease
+	clear(released)                              // touched by a write first: after a read the kernel would have to give the memory twice
 	open := map[int][]int{}                      // by outer acquire: it and those on top of it that are open, where there are any
 	for i := range h.Operations {
 		o := &h.Operations[i]

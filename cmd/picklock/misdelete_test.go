@@ -98,12 +98,16 @@ func (m misdelete) involved() []int64 {
 func (m misdelete) sentences(h *history.History) []string {
 	who := func(o history.Operation) string { return fmt.Sprintf("client %d worker %d", o.Client, o.Worker) }
 	at := func(t int64) string { return fmt.Sprintf("%.3f s", h.Seconds(t)) }
+	when := "at " + at(m.release.Return)
+	if since := at(attempt(m.release)); since != at(m.release.Return) {
+		when = "between " + since + " and " + at(m.release.Return)
+	}
 	acquired := func(o history.Operation) string {
 		return fmt.Sprintf("%s acquired %s at %s with a lease", who(o), o.Object, at(o.Return))
 	}
 	all := []string{
 		acquired(m.grant), acquired(m.robbed),
-		fmt.Sprintf("%s released %s between %s and %s", who(m.release), m.release.Object, at(attempt(m.release)), at(m.release.Return)),
+		fmt.Sprintf("%s released %s %s, and", who(m.release), m.release.Object, when),
 		"the lock that it released was that of " + who(m.robbed),
 	}
 	if m.next != nil {

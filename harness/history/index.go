@@ -92,6 +92,7 @@ func (x *Index) page(number int64) *page {
 	if x.pages == nil {
 		x.pages = map[int64]*page{}
 	}
+	*p = page{} // the first touch is a write: after a read the kernel would have to give the memory twice
 	x.pages[number] = p
 	return p
 }
