@@ -3,6 +3,7 @@
 package changes_test
 
 import (
+	"bytes"
 	"fmt"
 	"net/url"
 	"os"
@@ -15,12 +16,14 @@ import (
 // TestPagesAreAccessible: the pages of a difference and of a trend can be read, and used by
 // keyboard alone, in light and in dark, wide and on a phone.
 func TestPagesAreAccessible(t *testing.T) {
-	for name, kinds := range map[string]int{"full.html": 15, "none.html": 3, "trend.html": 6} {
-		file, err := filepath.Abs(filepath.Join("testdata", name)) // what the golden tests hold the package to
-		if err != nil {
+	kinds := map[string]int{"full": 15, "none": 3, "trend": 6} // of text, at least
+	for name, write := range pages(t) {
+		var page bytes.Buffer
+		if err := write(&page); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := os.Stat(file); err != nil {
+		file := filepath.Join(t.TempDir(), name+".html")
+		if err := os.WriteFile(file, page.Bytes(), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		address := (&url.URL{Scheme: "file", Path: file}).String()
@@ -32,11 +35,11 @@ func TestPagesAreAccessible(t *testing.T) {
 			for _, w := range wrong {
 				t.Errorf("%s: %s", look, w)
 			}
-			if name == "full.html" && stops == 0 {
+			if name == "full" && stops == 0 {
 				t.Errorf("%s: there is nothing to open", look)
 			}
 			browsertest.Eval[bool](p, `(document.querySelectorAll("details").forEach((d) => { d.open = true; }), true)`)
-			if n := p.Accessible(look); n < kinds {
+			if n := p.Accessible(look); n < kinds[name] {
 				t.Errorf("%s: only %d kinds of text were found", look, n)
 			}
 		}
