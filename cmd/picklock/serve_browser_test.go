@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"picklock/models"
 	"picklock/reports/browsertest"
@@ -33,13 +32,10 @@ func TestFollowInBrowser(t *testing.T) {
 	}
 
 	run := begin(t, dir, strings.Fields("run --lock setex-del --nemesis pause-client --ttl 500ms --redis-timeout 300ms --clients 3 --time-limit 8s --seed 1 --runtime process")...)
-	for deadline := time.Now().Add(30 * time.Second); !browsertest.Eval[bool](p, `Boolean(document.querySelector(".now a"))`); {
-		if time.Now().After(deadline) {
-			t.Fatal("the test does not stand in the list as running")
-		}
-		time.Sleep(200 * time.Millisecond)
+	await(t, "the test standing in the list as running", func() bool {
 		p.Go(address + "/")
-	}
+		return browsertest.Eval[bool](p, `Boolean(document.querySelector(".now a"))`)
+	})
 	p.Go(browsertest.Eval[string](p, `document.querySelector(".now a").href`))
 	p.Until(`document.querySelector("[data-live] progress")`)
 	loads := p.Loads()
@@ -47,7 +43,7 @@ func TestFollowInBrowser(t *testing.T) {
 	// What is read while nobody does anything.
 	operations := map[int]bool{}
 	share, faults := 0.0, 0
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+	await(t, "the page ending with the test", func() bool {
 		now := browsertest.Eval[struct {
 			Live       bool
 			Operations string
@@ -55,21 +51,17 @@ func TestFollowInBrowser(t *testing.T) {
 			Faults     int
 		}](p, `({ Live: Boolean(document.querySelector("[data-live]")), Operations: document.querySelector("[data-field=operations]")?.textContent || "",
 			Share: document.querySelector("[data-live] progress")?.value || 0, Faults: document.querySelectorAll("[data-list=faults] li").length })`)
-		if !now.Live && browsertest.Eval[bool](p, `document.readyState === "complete" && Boolean(document.querySelector(".verdict h1"))`) {
-			break
+		if !now.Live {
+			return browsertest.Eval[bool](p, `document.readyState === "complete" && Boolean(document.querySelector(".verdict h1"))`)
 		}
-		if now.Live {
-			n, err := strconv.Atoi(strings.ReplaceAll(now.Operations, ",", ""))
-			if err != nil {
-				t.Fatalf("the page tells of %q operations", now.Operations)
-			}
-			operations[n] = true
-			share, faults = max(share, now.Share), max(faults, now.Faults)
+		n, err := strconv.Atoi(strings.ReplaceAll(now.Operations, ",", ""))
+		if err != nil {
+			t.Fatalf("the page tells of %q operations", now.Operations)
 		}
-		if time.Now().After(deadline) {
-			t.Fatal("the page does not end with the test")
-		}
-	}
+		operations[n] = true
+		share, faults = max(share, now.Share), max(faults, now.Faults)
+		return false
+	})
 	status := run.wait()
 	if len(operations) < 4 || share < 0.5 || faults < 1 {
 		t.Errorf("the page followed with %d numbers of operations, to %.2f of the load, and told of %d faults; want at least 4, 0.5 and 1", len(operations), share, faults)

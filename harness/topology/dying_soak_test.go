@@ -107,10 +107,14 @@ func TestSoakKilledWithoutAProcessor(t *testing.T) {
 	}
 	// A process that the kernel prefers to every other has the first processor for three seconds,
 	// save for a twentieth of each.
-	greedy := exec.Command("taskset", "-c", "0", "chrt", "-f", "2", "timeout", "-s", "KILL", "3", "chrt", "-f", "1", "sh", "-c", "while :; do :; done")
+	has := filepath.Join(t.TempDir(), "has")
+	greedy := exec.Command("taskset", "-c", "0", "chrt", "-f", "2", "timeout", "-s", "KILL", "3", "chrt", "-f", "1", "sh", "-c", `: >"$0"; while :; do :; done`, has)
 	must(t, greedy.Start())
 	t.Cleanup(func() { _ = greedy.Wait() })
-	time.Sleep(200 * time.Millisecond) // until it has the processor
+	eventually(t, "the greedy process has the processor", func() bool {
+		_, err := os.Stat(has)
+		return err == nil
+	})
 
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()

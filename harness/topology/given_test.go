@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -36,18 +35,14 @@ func userServer(t *testing.T) (addr string, trust *x509.CertPool) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	deadline := time.Now().Add(10 * time.Second)
-	for {
+	eventually(t, "the server answers", func() bool {
 		c, err := tls.Dial("tcp", addr, &tls.Config{RootCAs: trust})
 		if err == nil {
 			_ = c.Close()
-			return addr, trust
 		}
-		if time.Now().After(deadline) {
-			t.Fatal(err)
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+		return err == nil
+	})
+	return addr, trust
 }
 
 func given(t *testing.T, a topology.Access) (topology.Cluster, error) {
