@@ -95,6 +95,7 @@ type lockChecker struct {
 	cores     []hold
 	windows   []hold
 	irregular []cluster
+	full      []stretch // in which all permits are taken, by time, of several permits
 }
 
 // hold is a core or a window: an interval in which an owner held the lock for certain,
@@ -118,12 +119,12 @@ func byEnd(a, b *hold) int {
 // decide judges the holds and then what is left to porcupine.
 func (c *lockChecker) decide() Result {
 	c.cores = sortNearly(c.cores, (*hold).start, byEnd)
-	full, bad := c.sweep()
+	bad := c.sweep()
 	if bad == nil {
-		bad = c.placeWindows(full)
+		bad = c.placeWindows()
 	}
 	if bad == nil && c.lock.Fenced {
-		bad = c.fences(full)
+		bad = c.fences()
 	}
 	if bad != nil {
 		return Result{Verdict: Illegal, Ops: bad}

@@ -1,8 +1,8 @@
 package fast
 
 import (
-	"cmp"
-	"slices"
+	"math"
+	"sort"
 
 	"picklock/models/spec"
 )
@@ -10,37 +10,32 @@ import (
 // stretch is a time in which all permits are taken: its inside, without its ends.
 type stretch struct{ from, to int64 }
 
-// sweep looks for moments at which there are more cores than permits, and gives the
-// stretches in which there are just as many, by time.
-func (c *lockChecker) sweep() (full []stretch, bad []int) {
+// sweep looks for moments at which there are more cores than permits, and finds the
+// stretches in which there are just as many, by time. Of a single permit these are the cores.
+func (c *lockChecker) sweep() (bad []int) {
 	if c.permits == 1 {
 		return c.sweepOne()
 	}
-	return c.sweepMany()
+	c.full, bad = c.sweepMany()
+	return bad
 }
 
-// sweepOne is sweep for a single permit: each core is a stretch.
-func (c *lockChecker) sweepOne() (full []stretch, bad []int) {
-	last := 0 // the core that ends last
-	if len(c.windows) > 0 {
-		full = make([]stretch, 0, len(c.cores))
+// sweepOne is sweep for a single permit.
+func (c *lockChecker) sweepOne() (bad []int) {
+	if len(c.cores) == 0 {
+		return nil
 	}
-	for i := range c.cores {
-		h := &c.cores[i]
-		if i > 0 {
-			end := c.cores[last].to
-			if h.from < end || has(quirkTouching) && h.from == end {
-				return nil, []int{int(c.cores[last].op), int(h.op)}
-			}
+	last, end := 0, c.cores[0].to // the core that ends last
+	for i := range c.cores[1:] {
+		h := &c.cores[i+1]
+		if h.from < end || has(quirkTouching) && h.from == end {
+			return []int{int(c.cores[last].op), int(h.op)}
 		}
-		if h.to >= c.cores[last].to {
-			last = i
-		}
-		if len(c.windows) > 0 && h.from < h.to {
-			full = append(full, stretch{h.from, h.to})
+		if h.to >= end {
+			last, end = i+1, h.to
 		}
 	}
-	return full, nil
+	return nil
 }
 
 // sweepMany goes through starts and ends together. At one moment the ends come first,
@@ -90,12 +85,12 @@ func (c *lockChecker) sweepMany() (full []stretch, bad []int) {
 }
 
 // placeWindows looks whether each window has a moment that is not inside a full stretch.
-func (c *lockChecker) placeWindows(full []stretch) (bad []int) {
+func (c *lockChecker) placeWindows() (bad []int) {
 	if has(quirkNoWindow) {
 		return nil
 	}
 	for _, w := range c.windows {
-		if at := free(full, w.from); at > w.to {
+		if at := c.free(w.from); at > w.to {
 			return append([]int{int(w.op)}, c.around(w)...)
 		}
 	}
@@ -104,7 +99,7 @@ func (c *lockChecker) placeWindows(full []stretch) (bad []int) {
 
 // around gives acquires of cores that a window lies inside of.
 func (c *lockChecker) around(w hold) (ops []int) {
-	n, _ := slices.BinarySearchFunc(c.cores, w.from, func(h hold, t int64) int { return cmp.Compare(h.from, t) })
+	n := begunBefore(c.cores, (*hold).start, w.from)
 	for i := n - 1; i >= 0 && len(ops) < c.permits; i-- {
 		if c.cores[i].to > w.to {
 			ops = append(ops, int(c.cores[i].op))
@@ -113,21 +108,31 @@ func (c *lockChecker) around(w hold) (ops []int) {
 	return ops
 }
 
-// free is the first moment from t on that is not inside a stretch.
-func free(full []stretch, t int64) int64 {
-	i, _ := slices.BinarySearchFunc(full, t, func(s stretch, t int64) int { return cmp.Compare(s.from, t) })
-	if has(quirkWindowEnds) && i < len(full) && full[i].from == t {
-		i++
+// free is the first moment from t on that is not inside a stretch in which all permits are
+// taken.
+func (c *lockChecker) free(t int64) int64 {
+	end := int64(math.MinInt64) // of the last stretch that began before t: it ends last of these
+	if c.permits == 1 {
+		if i := begunBefore(c.cores, (*hold).start, t); i > 0 {
+			end = c.cores[i-1].to
+		}
+	} else if i := begunBefore(c.full, func(s *stretch) int64 { return s.from }, t); i > 0 {
+		end = c.full[i-1].to
 	}
-	if i > 0 && full[i-1].to > t {
-		return full[i-1].to
-	}
-	return t
+	return max(t, end)
+}
+
+// begunBefore is how many of the intervals, which are in order, have their start before t.
+func begunBefore[T any](all []T, start func(*T) int64, t int64) int {
+	return sort.Search(len(all), func(i int) bool {
+		s := start(&all[i])
+		return s > t || s == t && !has(quirkWindowEnds)
+	})
 }
 
 // fences looks whether the fences rise. Windows with a fence are placed as early as they
 // can be, each after all holds of a lower one.
-func (c *lockChecker) fences(full []stretch) (bad []int) {
+func (c *lockChecker) fences() (bad []int) {
 	told := make([]hold, 0, len(c.cores))
 	for _, h := range c.cores {
 		if h.fence != 0 {
@@ -141,7 +146,7 @@ func (c *lockChecker) fences(full []stretch) (bad []int) {
 		}
 	}
 	if len(told) > cores {
-		return c.placeByFence(told, cores, full)
+		return c.placeByFence(told, cores)
 	}
 	for i := 1; i < len(told); i++ {
 		if f := told[i].fence; f < told[i-1].fence || f == told[i-1].fence && !has(quirkFenceTwice) {
@@ -152,7 +157,7 @@ func (c *lockChecker) fences(full []stretch) (bad []int) {
 }
 
 // placeByFence places holds, of which the first cores are cores, in the order of their fences.
-func (c *lockChecker) placeByFence(told []hold, cores int, full []stretch) (bad []int) {
+func (c *lockChecker) placeByFence(told []hold, cores int) (bad []int) {
 	order := make([]int32, len(told))
 	for i := range order {
 		order[i] = int32(i)
@@ -172,7 +177,7 @@ func (c *lockChecker) placeByFence(told []hold, cores int, full []stretch) (bad 
 				return []int{int(told[order[k-1]].op), int(h.op)}
 			}
 			now = h.to
-		} else if now = free(full, now); now > h.to {
+		} else if now = c.free(now); now > h.to {
 			return []int{int(told[order[max(k-1, 0)]].op), int(h.op)}
 		}
 	}

@@ -9,21 +9,32 @@ import (
 // owners finds the holds of all regular owners, and the irregular ones. If operations of
 // one owner contradict each other, it returns their positions.
 func (c *lockChecker) owners() (bad []int) {
-	numbers := numberOwners(c.ops)
 	c.cores = make([]hold, 0, len(c.ops)/2+1)
-	o := owner{c: c}
-	if len(c.ops) >= manyOps*numbers.n {
-		gathered, ends := gather(c.ops, numbers)
-		from := int32(0)
-		for _, end := range ends {
-			if o.judge(gathered[from:end]); o.bad != nil {
-				return o.bad
-			}
-			from = end
+	if guessed := guessOwners(c.ops); guessed != nil {
+		if head, next, ok := chains(c.ops, guessed); ok {
+			return c.follow(head, next)
 		}
-		return nil
 	}
-	head, next := chains(c.ops, numbers)
+	numbers := numberOwners(c.ops)
+	if len(c.ops) < manyOps*numbers.n {
+		head, next, _ := chains(c.ops, numbers)
+		return c.follow(head, next)
+	}
+	o := owner{c: c}
+	gathered, ends := gather(c.ops, numbers)
+	from := int32(0)
+	for _, end := range ends {
+		if o.judge(gathered[from:end]); o.bad != nil {
+			return o.bad
+		}
+		from = end
+	}
+	return nil
+}
+
+// follow judges the owners whose operations are linked; see chains.
+func (c *lockChecker) follow(head, next []int32) (bad []int) {
+	o := owner{c: c}
 	var own []ownOp
 	for _, first := range head {
 		if first < 0 {

@@ -131,6 +131,36 @@ func TestLockAgreesGathered(t *testing.T) {
 	}
 }
 
+// And if the owners' numbers are guessed from two operations, rightly or wrongly, which is
+// done else only in long histories.
+func TestLockAgreesGuessed(t *testing.T) {
+	before := guessing
+	defer func() { guessing = before }()
+	guessing.from, guessing.samples, guessing.margin = 2, 2, 0
+	for _, m := range lockModels {
+		t.Run(m.name, func(t *testing.T) {
+			agreeLock(t, m, smallLocks, *histories/4)
+			agreeLock(t, m, sparseLocks, *histories/4)
+			right, wrong := 0, 0
+			for i := range *histories / 4 {
+				ops := lockHistory(m, sparseLocks, i)
+				numbers := guessOwners(ops)
+				if numbers == nil {
+					continue
+				}
+				if slices.ContainsFunc(ops, func(op spec.LockOp) bool { return uint(numbers.of(op.Owner)) >= uint(numbers.n) }) {
+					wrong++
+				} else {
+					right++
+				}
+			}
+			if t.Logf("%d were guessed rightly, %d wrongly", right, wrong); right < *histories/100 || wrong < *histories/100 {
+				t.Error("of one kind there are too few to say much")
+			}
+		})
+	}
+}
+
 func agreeLock(t *testing.T, m lockModel, size lockSize, n int) {
 	illegal, alone, undecided := 0, 0, 0
 	for i := range n {
