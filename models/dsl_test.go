@@ -28,7 +28,7 @@ import (
 //	2.000 death c0
 //	2.000 lost #1
 //	2.350..4.861 fault pause-client client 3           (unproven: not landed; 2.350.. : never healed)
-//	2.350..4.861 fault kill-node node lock             (stays: the tail does not wait for its end; seen=2.4)
+//	2.350..4.861 fault kill-node node lock             (stays: the tail does not wait for its end; seen=2.4 undone=4.8)
 //	2.400 role lock-2 replica of lock-1
 //	ledger sku-0 #2 basis=871 found=871 left=870 fence=4
 //	stock sku-0 1000 final=990
@@ -218,6 +218,11 @@ func parse(text string) (*history.History, error) {
 			for _, w := range words {
 				if at, ok := strings.CutPrefix(w, "seen="); ok {
 					if f.Seen, err = seconds(at); err != nil {
+						return nil, fail(err)
+					}
+				}
+				if at, ok := strings.CutPrefix(w, "undone="); ok {
+					if f.Undone, err = seconds(at); err != nil {
 						return nil, fail(err)
 					}
 				}

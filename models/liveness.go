@@ -39,6 +39,8 @@ func judgeLiveness(r *record) *Judgement {
 			f.add(r.stall(l, span{from, to}))
 		case l.granted > 0:
 			live++
+		case l.perhaps > 0:
+			f.unknown("%s was granted as the faults that stayed were undone, and not before", name)
 		case l.suspect(r):
 			f.unknown("%s was not given back by its last owner and not asked for as long as TTL plus grace afterwards", name)
 		default:
@@ -57,21 +59,25 @@ func judgeLiveness(r *record) *Judgement {
 // tail is the quiet stretch from where the faults change no more to the end of the load;
 // false: a fault never ended. A fault changes no more when it has ended, or, if it stays,
 // once it was seen to be there: the lock must live with a stepped clock or a worker that
-// hangs, and what it was granted before that is no proof of life. Faults may overlap, so the latest of these moments counts. The load ends with the last moment
-// at which an acquire is known to have been under way: what follows is the shutdown.
+// hangs, and what it was granted before that is no proof of life. Faults may overlap, so the
+// latest of these moments counts. The load ends with the last moment at which an acquire is
+// known to have been under way, and no later than faults that stay begin to be undone: what
+// follows is the shutdown.
 func (r *record) tail() (span, bool) {
-	t := span{r.Start, r.Start}
+	t := span{r.Start, r.loadEnd}
 	for i := range r.Faults {
 		switch f := &r.Faults[i]; {
 		case f.Stays:
 			t.from = max(t.from, f.Start, f.Seen)
+			if f.Undone != 0 {
+				t.to = min(t.to, f.Undone)
+			}
 		case f.End == 0:
 			return t, false
 		default:
 			t.from = max(t.from, f.End)
 		}
 	}
-	t.to = r.loadEnd
 	return t, true
 }
 
@@ -82,7 +88,8 @@ type asking struct {
 	acquires []*history.Operation // under way in the tail
 	waits    []span               // of them, by start
 	resets   []span               // held, or perhaps held: waiting then proves nothing
-	granted  int
+	granted  int                  // in the tail
+	perhaps  int                  // granted as the tail ended, or after it
 	grace    int64
 }
 
@@ -97,7 +104,7 @@ func (r *record) asked(name string, tail span) *asking {
 			l.acquires = append(l.acquires, g.outer)
 			l.waits = append(l.waits, span{g.invoked, g.returned}.overlap(tail))
 			l.resets = append(l.resets, span{g.asked, g.returned})
-			l.granted++
+			l.grant(g.asked, g.returned)
 			continue
 		}
 		for _, o := range g.acquires {
@@ -116,7 +123,7 @@ func (r *record) asked(name string, tail span) *asking {
 			l.waits = append(l.waits, span{o.Invoke, end}.overlap(tail))
 			switch {
 			case o.Outcome == history.OutcomeOK && o.Return >= tail.from:
-				l.granted++
+				l.grant(from(o), o.Return)
 				l.resets = append(l.resets, span{from(o), o.Return})
 			case o.Outcome == history.OutcomeInfo && !r.p.NoTTL && o.Return != history.Never:
 				l.resets = append(l.resets, span{from(o), o.Return})
@@ -125,10 +132,20 @@ func (r *record) asked(name string, tail span) *asking {
 	}
 	sortBy(l.waits, func(s *span) int64 { return s.from })
 	sortBy(l.resets, func(s *span) int64 { return s.from })
-	if l.granted > 0 {
+	if l.granted+l.perhaps > 0 {
 		l.resets = withHolds(l.resets, r.locks[name])
 	}
 	return l
+}
+
+// grant counts a grant in the tail, by when it was last asked for and when it was told.
+func (l *asking) grant(asked, told int64) {
+	switch {
+	case told <= l.tail.to:
+		l.granted++
+	case asked <= l.tail.to:
+		l.perhaps++
+	}
 }
 
 // withHolds merges holds into spans; both are by start.
@@ -149,7 +166,7 @@ func withHolds(spans []span, holds []*hold) []span {
 
 // stalled finds a stretch of at least bound in which the lock was asked for all the time
 // (with pauses of at most the grace) and neither granted nor held. If the lock was never
-// granted in the tail, it does not matter whether somebody held it.
+// granted in the tail, nor as it ended, it does not matter whether somebody held it.
 func (l *asking) stalled(bound int64) (from, to int64, stuck bool) {
 	free := l.tail.from
 	for i := 0; i <= len(l.resets); i++ {

@@ -194,6 +194,9 @@ func (l *life) heal(ctx context.Context) error {
 	defer l.runner.works(l, false)
 	defer l.world.claims.drop()
 	log := l.log().With("target", l.rec.Target)
+	if l.rec.Stays {
+		l.rec.Undone = now()
+	}
 	_, err := guarded(func() (struct{}, error) { return struct{}{}, l.fault.Recover(ctx) })
 	l.world.Hit.Go()
 	if err == nil {

@@ -124,11 +124,12 @@ type Fault struct {
 	Target string `json:"target"` // e.g. "client 3" or "node lock"
 	Client int    `json:"client"` // the client hit, or -1
 	Node   string `json:"node,omitempty"`
-	Start  int64  `json:"start"`           // ns: the injection began to work
-	End    int64  `json:"end,omitempty"`   // ns: recovered for certain; 0: not known
-	Landed bool   `json:"landed"`          // the effect was observed
-	Seen   int64  `json:"seen,omitempty"`  // ns: when it was observed; 0: not said
-	Stays  bool   `json:"stays,omitempty"` // it is undone only after the load: what follows its landing is judged as the quiet tail
+	Start  int64  `json:"start"`            // ns: the injection began to work
+	End    int64  `json:"end,omitempty"`    // ns: recovered for certain; 0: not known
+	Landed bool   `json:"landed"`           // the effect was observed
+	Seen   int64  `json:"seen,omitempty"`   // ns: when it was observed; 0: not said
+	Stays  bool   `json:"stays,omitempty"`  // it is undone only after the load: what follows its landing is judged as the quiet tail
+	Undone int64  `json:"undone,omitempty"` // ns: of one that stays, when undoing it began; 0: not said
 	Proof  string `json:"proof,omitempty"`
 	Healed string `json:"healed,omitempty"` // proof of recovery
 	Error  string `json:"error,omitempty"`  // why it did not land or recover

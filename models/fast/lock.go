@@ -8,8 +8,8 @@ import (
 )
 
 // Lock decides whether ops linearize as the lock l. It takes O(n) time beside sorting
-// what is neither nearly in order nor evenly spread (holds by start), and some 30 bytes an
-// operation; some 80 if owners have many operations each, or numbers far apart.
+// what is neither nearly in order nor evenly spread (holds by start), and some 20 bytes an
+// operation, 40 with fences or permits; 80 if owners have many operations each, or numbers far apart.
 //
 // The idea: the operations of one owner follow each other, so its holds are known but for
 // where exactly they start and end. Every hold can be made as short as its operations
