@@ -23,7 +23,7 @@ func startShimmed(t *testing.T, k kind, server string, nodes ...topology.NodeSpe
 	b := &bench{kind: k}
 	b.run, b.tmp, b.logs = place(t)
 	c, err := k.make(t).Start(t.Context(), topology.Plan{
-		Run: b.run, Dir: b.logs, Nodes: nodes, Shim: true, Server: server, Report: func(s string) { t.Log(s) },
+		Run: b.run, Dir: b.logs, Data: b.tmp, Nodes: nodes, Shim: true, Server: server, Report: func(s string) { t.Log(s) },
 	})
 	wantNoErr(t, "start", err)
 	b.Cluster = c
@@ -47,7 +47,10 @@ func wantAhead(t *testing.T, n topology.Node, when string, want time.Duration) {
 
 func TestClockOfOneNodeMovesAlone(t *testing.T) {
 	for _, k := range kinds(t)[:2] { // how a node is reached is nothing to its clock
-		t.Run(k.name, func(t *testing.T) { moveClock(t, k, "") })
+		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
+			moveClock(t, k, "")
+		})
 	}
 }
 
@@ -198,7 +201,7 @@ func TestShimNeedsACompilerOnce(t *testing.T) {
 	path := os.Getenv("PATH")
 	t.Setenv("XDG_CACHE_HOME", cache)
 	run, tmp, logs := place(t)
-	plan := topology.Plan{Run: run, Dir: logs, Shim: true, Nodes: topology.Single("lock", topology.PersistNone)}
+	plan := topology.Plan{Run: run, Dir: logs, Data: tmp, Shim: true, Nodes: topology.Single("lock", topology.PersistNone)}
 	begin := func(when, path string) error {
 		t.Setenv("PATH", path)
 		c, err := k.make(t).Start(t.Context(), plan)

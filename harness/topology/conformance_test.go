@@ -52,11 +52,11 @@ type bench struct {
 	run, tmp, logs string
 }
 
-// place gives a test a temporary folder of its own, where leftovers can be seen.
+// place gives a test a run and folders of its own: tmp is for Plan.Data, so that leftovers
+// can be seen.
 func place(t *testing.T) (run, tmp, logs string) {
 	t.Helper()
 	tmp, logs = t.TempDir(), t.TempDir()
-	t.Setenv("TMPDIR", tmp)
 	return "test-" + uuid.NewString(), tmp, logs
 }
 
@@ -70,7 +70,7 @@ func startPlan(t *testing.T, k kind, p topology.Plan) *bench {
 	t.Helper()
 	b := &bench{kind: k}
 	b.run, b.tmp, b.logs = place(t)
-	p.Run, p.Dir, p.Report = b.run, b.logs, func(s string) { t.Log(s) }
+	p.Run, p.Dir, p.Data, p.Report = b.run, b.logs, b.tmp, func(s string) { t.Log(s) }
 	c, err := k.make(t).Start(t.Context(), p)
 	wantNoErr(t, "start", err)
 	b.Cluster = c
@@ -116,6 +116,7 @@ func wantState(t *testing.T, n topology.Node, want topology.State, proof string)
 func TestNodesAnswerAtTheirAddresses(t *testing.T) {
 	for _, k := range kinds(t) {
 		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
 			b := start(t, k, topology.Single("own", topology.PersistEverysec)...)
 			seen := map[string]bool{}
 			for _, n := range b.Nodes() {
@@ -147,6 +148,7 @@ func TestNodesAnswerAtTheirAddresses(t *testing.T) {
 func TestKilledNodeKeepsWhatItsPersistencePromises(t *testing.T) {
 	for _, k := range kinds(t) {
 		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
 			b := start(t, k,
 				topology.NodeSpec{Name: "none", Persistence: topology.PersistNone},
 				topology.NodeSpec{Name: "everysec", Persistence: topology.PersistEverysec},
@@ -201,6 +203,7 @@ func TestPausedNodeIsSilentUntilResumed(t *testing.T) {
 	proofs := map[string]string{"process": "state T", "docker-container": "is paused", "docker-published": "is paused"}
 	for _, k := range kinds(t) {
 		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
 			b := start(t, k, topology.Single("own", topology.PersistNone)...)
 			lock, stock := b.node(t, "lock"), b.node(t, "stock")
 			c := dial(t, lock.Addr())
@@ -235,6 +238,7 @@ func TestPausedNodeIsSilentUntilResumed(t *testing.T) {
 func TestCloseLeavesNothing(t *testing.T) {
 	for _, k := range kinds(t) {
 		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
 			b := start(t, k, append(topology.Single("own", topology.PersistEverysec), topology.NodeSpec{Name: "dead", Persistence: topology.PersistNone})...)
 			wantNoErr(t, "pause", b.node(t, "lock").Pause(t.Context()))
 			wantNoErr(t, "kill", b.node(t, "dead").Kill(t.Context()))
@@ -274,8 +278,9 @@ func TestFailedStartLeavesNothing(t *testing.T) {
 	bad := topology.NodeSpec{Name: "bad", Persistence: topology.PersistNone, Args: []string{"--no-such-option", "1"}}
 	for _, k := range kinds(t) {
 		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
 			run, tmp, logs := place(t)
-			plan := topology.Plan{Run: run, Dir: logs, Nodes: append(topology.Single("own", topology.PersistNone), bad)}
+			plan := topology.Plan{Run: run, Dir: logs, Data: tmp, Nodes: append(topology.Single("own", topology.PersistNone), bad)}
 			c, err := k.make(t).Start(t.Context(), plan)
 			if err == nil {
 				_ = c.Close(t.Context())

@@ -96,6 +96,7 @@ func TestBlockCutsOneDirection(t *testing.T) {
 func TestCutStopsAStandingReplication(t *testing.T) {
 	for _, k := range kinds(t)[:2] {
 		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
 			nodes := topology.Failover(1, "lock", topology.PersistNone)[:2] // no Sentinel meddles
 			b := startCut(t, k, nodes...)
 			primary, replica := b.node(t, "lock-1"), b.node(t, "lock-2")
@@ -123,6 +124,7 @@ func TestCutStopsAStandingReplication(t *testing.T) {
 func TestCutsLeaveNothing(t *testing.T) {
 	for _, k := range kinds(t)[:2] {
 		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
 			b := startCut(t, k, topology.Failover(1, "lock", topology.PersistNone)...)
 			for _, n := range b.Nodes()[1:] {
 				wantNoErr(t, "block", n.Block(t.Context(), b.Nodes()[0]))

@@ -50,11 +50,10 @@ func TestSoakKilledWhileItsDiskStandsStill(t *testing.T) {
 	for _, persistence := range []topology.Persistence{topology.PersistEverysec, topology.PersistAlways} {
 		t.Run(string(persistence), func(t *testing.T) {
 			disk, freeze, thaw := slowDisk(t)
-			t.Setenv("TMPDIR", disk)
 			r, err := topology.NewProcess()
 			must(t, err)
 			c, err := r.Start(t.Context(), topology.Plan{
-				Nodes: topology.Single("lock", persistence), Run: fmt.Sprint("test-", os.Getpid()), Dir: t.TempDir(), Report: func(s string) { t.Log(s) },
+				Nodes: topology.Single("lock", persistence), Run: fmt.Sprint("test-", os.Getpid()), Dir: t.TempDir(), Data: disk, Report: func(s string) { t.Log(s) },
 			})
 			wantNoErr(t, "start", err)
 			t.Cleanup(func() { thaw(); wantNoErr(t, "close", c.Close(context.Background())) })

@@ -14,6 +14,7 @@ import (
 func TestServerThatEndsByItselfIsSeenDead(t *testing.T) {
 	for _, k := range kinds(t)[:2] {
 		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
 			n := start(t, k, topology.Single("lock", topology.PersistEverysec)...).Nodes()[0]
 			c := dial(t, n.Addr())
 			wantNoErr(t, "SET", c.Set(t.Context(), "key", "1", 0).Err())

@@ -43,6 +43,7 @@ func (b *bench) agreed(t *testing.T, not topology.Node) topology.Node {
 func TestPrimaryDiesAndAReplicaTakesOver(t *testing.T) {
 	for _, k := range kinds(t) {
 		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
 			b := start(t, k, topology.Failover(2, "own", topology.PersistNone)...)
 			old := b.node(t, "lock-1")
 			c := dial(t, old.Addr())
@@ -96,6 +97,7 @@ func TestPrimaryDiesAndAReplicaTakesOver(t *testing.T) {
 func TestNodesStartWhileTheirPrimaryIsDead(t *testing.T) {
 	for _, k := range kinds(t)[:2] {
 		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
 			b := start(t, k, topology.Failover(1, "lock", topology.PersistEverysec)...)
 			// Without a majority of Sentinels nobody is promoted.
 			for _, name := range []string{"sentinel-1", "sentinel-2", "sentinel-3", "lock-2", "lock-1"} {
@@ -127,6 +129,7 @@ func TestNodesStartWhileTheirPrimaryIsDead(t *testing.T) {
 func TestRedlockNodesAreIndependent(t *testing.T) {
 	for _, k := range kinds(t) {
 		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
 			b := start(t, k, topology.Redlock(5, "own", topology.PersistNone)...)
 			for _, n := range b.Nodes() {
 				if got := role(t, n); got != "master" {
@@ -145,6 +148,7 @@ func TestRedlockNodesAreIndependent(t *testing.T) {
 func TestAddressesStayWhateverTheOrderOfStarts(t *testing.T) {
 	for _, k := range kinds(t) {
 		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
 			b := start(t, k, topology.Redlock(3, "own", topology.PersistAlways)...)
 			nodes := b.Nodes()
 			var inside []string
@@ -175,10 +179,11 @@ func TestAddressesStayWhateverTheOrderOfStarts(t *testing.T) {
 func TestFailedStartOfAFailoverSaysWhyOnce(t *testing.T) {
 	for _, k := range kinds(t)[:2] {
 		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
 			run, tmp, logs := place(t)
 			nodes := topology.Failover(2, "own", topology.PersistNone)
 			nodes[0].Args = []string{"--no-such-option", "1"}
-			c, err := k.make(t).Start(t.Context(), topology.Plan{Run: run, Dir: logs, Nodes: nodes, Cuts: true})
+			c, err := k.make(t).Start(t.Context(), topology.Plan{Run: run, Dir: logs, Data: tmp, Nodes: nodes, Cuts: true})
 			if err == nil {
 				_ = c.Close(t.Context())
 				t.Fatal("a primary with a wrong option started")

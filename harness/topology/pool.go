@@ -64,7 +64,7 @@ func NewPool(inner Runtime, o PoolOptions) (*Pool, error) {
 		p.log = slog.New(slog.DiscardHandler)
 	}
 	var err error
-	p.dir, err = newDataDir() // a sweep takes it for what it is: a folder of this process
+	p.dir, err = newDataDir("") // a sweep takes it for what it is: a folder of this process
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for the logs of servers that are used again: %w", err)
 	}

@@ -335,6 +335,7 @@ func helpWithPool(ctx context.Context) (addrs []string, err error) {
 // that a test uses, and a sweep removes the rest.
 func TestPoolEndsWithItsHarness(t *testing.T) {
 	_, tmp, logs := place(t)
+	t.Setenv("TMPDIR", tmp) // for the helper and the sweep
 	got, kill := startHelper(t, "pool", "HELPER_DIR="+logs)
 	if got.Err != "" || len(got.Addrs) != 4 {
 		t.Fatalf("the helper has servers at %q: %s", got.Addrs, got.Err)

@@ -16,7 +16,10 @@ import (
 
 func TestPowerLossTakesWhatWasNotSynced(t *testing.T) {
 	for _, k := range kinds(t)[:2] { // how a node is reached is nothing to its disk
-		t.Run(k.name, func(t *testing.T) { losePower(t, k, "") })
+		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
+			losePower(t, k, "")
+		})
 	}
 }
 
@@ -126,6 +129,7 @@ func losePower(t *testing.T, k kind, server string) {
 func TestPowerLossKeepsWhatWasAcknowledgedAfterASync(t *testing.T) {
 	for _, k := range kinds(t)[:2] {
 		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
 			b := startShimmed(t, k, "", topology.NodeSpec{Name: "always", Persistence: topology.PersistAlways})
 			n := b.Nodes()[0]
 			for round := range 3 {

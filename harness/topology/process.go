@@ -67,7 +67,7 @@ func (r *Process) Start(ctx context.Context, p Plan) (Cluster, error) {
 	}}
 	for _, spec := range p.Nodes {
 		c.nodes = append(c.nodes, &processNode{
-			spec: spec, run: p.Run, server: path, ready: p.ready(spec), shim: loaded,
+			spec: spec, run: p.Run, data: p.Data, server: path, ready: p.ready(spec), shim: loaded,
 			rules: rules, cuts: map[rule]bool{}, turn: newTurn(life),
 			logPath: filepath.Join(p.Dir, spec.Name+".log"), log: p.Log.With("node", spec.Name),
 		})
@@ -162,9 +162,9 @@ func (r *Process) Sweep(ctx context.Context) (int, error) {
 	return processes + folders + rules, errors.Join(err, err2, err3)
 }
 
-// newDataDir makes a node's temporary folder.
-func newDataDir() (string, error) {
-	return os.MkdirTemp("", dataPrefix+Owner()+"_*")
+// newDataDir makes a node's temporary folder; in is empty for where temporary files go.
+func newDataDir(in string) (string, error) {
+	return os.MkdirTemp(in, dataPrefix+Owner()+"_*")
 }
 
 // sweepFolders removes the data of dead owners.

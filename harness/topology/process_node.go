@@ -20,6 +20,7 @@ const stopTimeout = 5 * time.Second
 type processNode struct {
 	spec    NodeSpec
 	run     string
+	data    string // Plan.Data
 	server  string
 	ready   readiness
 	shim    *shim // nil: the server runs without it
@@ -63,7 +64,7 @@ func (n *processNode) settle(ctx context.Context) (site, error) {
 		return site{}, err
 	}
 	defer release()
-	if n.dir, err = newDataDir(); err != nil {
+	if n.dir, err = newDataDir(n.data); err != nil {
 		return site{}, fmt.Errorf("start node %s: %w", n.Name(), err)
 	}
 	if n.at, err = claimAddress(n.run, n.Name()); err != nil {

@@ -49,7 +49,7 @@ func TestDockerTellsAnotherServerThanAskedFor(t *testing.T) {
 		run, tmp, logs := place(t)
 		r, err := topology.NewDocker(topology.DockerOptions{Image: tc.image})
 		must(t, err)
-		_, err = r.Start(t.Context(), topology.Plan{Run: run, Dir: logs, Nodes: topology.Single("lock", topology.PersistNone), Server: tc.server})
+		_, err = r.Start(t.Context(), topology.Plan{Run: run, Dir: logs, Data: tmp, Nodes: topology.Single("lock", topology.PersistNone), Server: tc.server})
 		if !errors.Is(err, topology.ErrServer) || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s in image %q: got %v, want ErrServer in one line that says %q", tc.server, tc.image, err, tc.want)
 		}

@@ -14,6 +14,7 @@ func TestSweepTakesTheDeadAndSparesTheLiving(t *testing.T) {
 	for _, k := range kinds(t)[:2] { // how a node is reached is nothing to a sweep
 		t.Run(k.name, func(t *testing.T) {
 			living := start(t, k, topology.Single("own", topology.PersistNone)...)
+			t.Setenv("TMPDIR", living.tmp) // for the helper and the sweep
 			run := "dead-" + living.run
 			got, kill := startHelper(t, strings.Split(k.name, "-")[0], "HELPER_RUN="+run, "HELPER_DIR="+t.TempDir())
 			if got.Err != "" {
@@ -70,6 +71,7 @@ func TestSweepRemovesRulesOfTheDead(t *testing.T) {
 	living := startCut(t, k, topology.Redlock(2, "lock", topology.PersistNone)...)
 	nodes := living.Nodes()
 	wantNoErr(t, "block", nodes[0].Block(t.Context(), nodes[1]))
+	t.Setenv("TMPDIR", living.tmp) // for the helper and the sweep
 	run := "dead-" + living.run
 	got, kill := startHelper(t, "process", "HELPER_RUN="+run, "HELPER_DIR="+t.TempDir())
 	if got.Err != "" {

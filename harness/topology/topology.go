@@ -64,6 +64,7 @@ type Plan struct {
 	DownAfter       time.Duration
 	FailoverTimeout time.Duration
 	Dir             string // existing folder of the test's own: node logs go to Dir/<node>.log
+	Data            string // existing folder, absolute, in which server processes store what they keep; empty: that for temporary files
 	Log             *slog.Logger
 	Report          func(string) // progress for a person ("building the image ..."); nil: none
 }
