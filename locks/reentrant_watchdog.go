@@ -19,7 +19,7 @@ func reentrantWatchdog() Spec {
 		meta.Summary = "reentrant, renewed at TTL/3 in the background until the server says that it is free; with a loss signal"
 		meta.Source = "S1 3.6, 3.7; S4.5"
 		meta.Steps = steps(meta.Steps[StepAcquire], meta.Steps[StepRelease], map[Step][]Command{StepExtend: runs(reentrantRenew)})
-		meta.Weaknesses = reentrantWatchdogWeaknesses(v["retry"] == "blind")
+		meta.Weaknesses = reentrantWatchdogWeaknesses(v["retry"])
 		return Spec{Meta: meta, Open: func() Maker {
 			reentrant, renew := inner.Open(), redis.NewScript(reentrantRenew)
 			return func(c Config) Lock { return newReentrantDog(c, meta, reentrant, renew) }
@@ -27,7 +27,7 @@ func reentrantWatchdog() Spec {
 	})
 }
 
-func reentrantWatchdogWeaknesses(blind bool) expectations {
+func reentrantWatchdogWeaknesses(retry string) expectations {
 	var known expectations
 	known = known.
 		overlap(pauseClient, "a stopped client does not renew, and learns of its loss only when it goes on").
@@ -37,7 +37,11 @@ func reentrantWatchdogWeaknesses(blind bool) expectations {
 		known = known.may(fault, lost, reentrancy)
 	}
 	known = known.resent("an acquire or a release of unknown outcome, or one that was sent again, leaves a count that the owner does not know", reentrancy)
-	if blind {
+	switch retry {
+	case "none":
+		const unknown = "a nested hold whose grant had no answer is not given back, and is renewed for ever"
+		known = known.resent(unknown, liveness).may(noAnswer, unknown, liveness)
+	case "blind":
 		known = known.resent("a hold that was counted twice is renewed for ever", liveness)
 	}
 	return known.onOneServer(traits{expires: true, renews: true, endless: true})

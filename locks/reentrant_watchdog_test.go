@@ -134,6 +134,39 @@ func TestReentrantWatchdogResend(t *testing.T) {
 	}
 }
 
+// A nested acquire that had no answer and was not sent again: the client gives back the one
+// hold that it knows of, and the server's other one is renewed for ever.
+func TestReentrantWatchdogNestedReplyLost(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, 1)
+	cfg, clk, renewals := c.config(), newManual(), make(chan error, 100)
+	cfg.Clock = &awake{clk}
+	cfg.Trace.Extend = renewed(renewals)
+	l := open(t, "reentrant-watchdog", cfg)
+	acquire(t, l)
+	c.losing(func(args []any) loss {
+		if args[0] == "evalsha" || args[0] == "eval" {
+			return replyLost
+		}
+		return noLoss
+	})
+	if _, err := l.Acquire(t.Context()); err == nil {
+		t.Fatal("the nested acquire has an answer")
+	}
+	c.losing(nil)
+	if err := l.Release(t.Context()); err != nil || l.(locks.Reentrant).Remaining() != 1 {
+		t.Fatalf("release: %v, %d holds remain; want 1", err, l.(locks.Reentrant).Remaining())
+	}
+	for range 4 { // longer than the TTL
+		if err := renewal(t, clk, 1, renewals); err != nil {
+			t.Errorf("renewal of the hold that nobody knows of: %v", err)
+		}
+	}
+	if c.plain[0].Exists(t.Context(), cfg.Name).Val() != 1 {
+		t.Error("the lock came free")
+	}
+}
+
 // awake is a manual clock on which the short pauses between two sendings take no time.
 type awake struct{ *manual }
 

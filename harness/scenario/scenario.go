@@ -143,10 +143,10 @@ func (s Scenario) check() error {
 	}
 	for i, c := range slices.Concat(s.Guilty, s.Innocent) {
 		if err := s.shown(c).checkShown(); err != nil {
-			return fmt.Errorf("case %d (%s): %w", i+1, s.name(c), err)
+			return fmt.Errorf("case %d (%q): %w", i+1, s.name(c), err)
 		}
 		if _, err := harness.Plan(s.options(c, 1)); err != nil {
-			return fmt.Errorf("case %d (%s): %w", i+1, s.name(c), err)
+			return fmt.Errorf("case %d (%q): %w", i+1, s.name(c), err)
 		}
 	}
 	return nil
