@@ -2,6 +2,7 @@ package fast
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -148,7 +149,7 @@ func TestLockAgreesGuessed(t *testing.T) {
 				if numbers == nil {
 					continue
 				}
-				if slices.ContainsFunc(ops, func(op spec.LockOp) bool { return uint(numbers.of(op.Owner)) >= uint(numbers.n) }) {
+				if slices.ContainsFunc(ops, func(op spec.LockOp) bool { return !numbers.has(op.Owner) }) {
 					wrong++
 				} else {
 					right++
@@ -158,6 +159,32 @@ func TestLockAgreesGuessed(t *testing.T) {
 				t.Error("of one kind there are too few to say much")
 			}
 		})
+	}
+}
+
+// An owner that no sample shows, and whose number differs from another's by a multiple of
+// 2^32 or 2^33, is not taken for that other one: the first holds the lock to the end.
+func TestLockGuessedFarOwner(t *testing.T) {
+	for _, far := range []int64{1 << 32, -1 << 32, 1 << 33, math.MaxInt64 - 10_000, math.MinInt64} {
+		var ops []spec.LockOp
+		add := func(step spec.Step, owner int64) {
+			at := int64(2 * len(ops))
+			ops = append(ops, spec.LockOp{Step: step, Owner: owner, Call: at, Return: at + 1})
+		}
+		for owner := range int64(4000) {
+			add(spec.Acquire, owner)
+			if owner == 1234 {
+				add(spec.Release, owner+far) // nobody's: its owner never acquired
+			} else {
+				add(spec.Release, owner)
+			}
+		}
+		if guessOwners(ops) == nil {
+			t.Fatal("nothing is guessed: this test could not fail")
+		}
+		if got := Lock(spec.OwnerMutex(), ops, Limits{}).Verdict; got != Illegal {
+			t.Errorf("a release by an owner %d away: %v, want Illegal", far, got)
+		}
 	}
 }
 

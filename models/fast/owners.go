@@ -102,6 +102,10 @@ func (t *ownerNumbers) mapped(ops []spec.LockOp) {
 	t.n = len(t.many)
 }
 
+// has says whether an owner has a number, if owners keep their distances: all of the history
+// have, unless the range was guessed. It looks at the whole of the owner's own number.
+func (t *ownerNumbers) has(owner int64) bool { return uint64(owner)-uint64(t.low) < uint64(t.n) }
+
 // of gives the number of an owner of the history.
 func (t *ownerNumbers) of(owner int64) int32 {
 	if t.close {
@@ -175,10 +179,10 @@ func chains(ops []spec.LockOp, numbers *ownerNumbers) (head, next []int32, ok bo
 		head[i] = -1
 	}
 	for i := len(ops) - 1; i >= 0; i-- {
-		s := numbers.of(ops[i].Owner)
-		if uint(s) >= uint(len(head)) {
+		if numbers.close && !numbers.has(ops[i].Owner) {
 			return nil, nil, false
 		}
+		s := numbers.of(ops[i].Owner)
 		next[i], head[s] = head[s], int32(i)
 	}
 	return head, next, true
